@@ -1,24 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds a guest kernel: Linux as User Mode Linux, from unmodified sources, statically linked, with the objects of
-# overrides.toml that the kernel has by kernels.toml.
+# Builds a guest kernel: Linux as User Mode Linux, from unmodified sources, statically linked. It links the objects of
+# overrides.toml that kernels.toml lists for the kernel.
 #
 #	guest/build.sh [--kernel NAME] [--without OVERRIDE] [--options "CONFIG_X=y ..."] [--leave-out] SOURCE BUILD OUT
 #
-# NAME    an entry of kernels.toml; "default" if none is given
-# OVERRIDE  one of its overrides that is not linked, nor what needs it (bench/overrides.py measures what it saves)
-# SOURCE  an unpacked kernel tree (left as it is)
-# BUILD   a directory for the objects, about 150 MB; made if it is not there, reused if it is
-# OUT     where linux, config, symbols.txt are put, and module-tree.tar.xz, against which modules are compiled
+# NAME      an entry of kernels.toml; by default "default"
+# OVERRIDE  one of the kernel's overrides to leave out, together with all overrides that need it (bench/overrides.py uses
+#           this to measure what an override saves)
+# SOURCE    an unpacked kernel tree, which is not changed
+# BUILD     a directory for the objects, about 150 MB; created if it does not exist, otherwise reused
+# OUT       the directory for the results: linux, config, symbols.txt, and module-tree.tar.xz, against which modules are
+#           compiled
 #
-# --leave-out is for a tree other than Debian's 6.12. What of ours does not fit it is left out, with a line in
-# OUT/left-out.txt (name, tab, why) for each:
-#	objects		that do not compile against it, or use a symbol that it does not have
-#	options		of kernel.config that it does not know: mostly their code has become part of every kernel, or has been
-#			removed. The build fails where a run would measure something else without a word (virtual time,
-#			high-resolution timers, preemption), and for an option that the tree knows and does not take
-# Without --leave-out everything has to fit.
+# --leave-out is for a tree other than Debian's 6.12. Parts of leowarp that do not fit the tree are left out. Each has a
+# line in OUT/left-out.txt: name, tab, reason. These parts are:
+#	objects		that do not compile against the tree, or that use a symbol which the tree does not have
+#	options		of kernel.config that the tree does not know. Usually their code has become part of every kernel, or
+#			was removed. The build fails if a run would silently measure something else (virtual time,
+#			high-resolution timers, preemption), and if the tree knows an option but does not accept it
+# Without --leave-out, the build fails if any part does not fit.
 #
 # Needs gcc, make, flex, bison, bc, perl, python3 (3.11 or newer), xz and libc's static library.
 set -eu
@@ -46,16 +48,17 @@ jobs=${LEOWARP_JOBS:-$(nproc)}
 assignments=$(python3 "$here/overrides.py" shell "$kernel" "$without")
 eval "$assignments"
 
-# What would find its way into the kernel and differs between machines and days
+# These values would otherwise get into the kernel, and differ between machines and days
 export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_USER=leowarp KBUILD_BUILD_HOST=leowarp
 export KBUILD_BUILD_VERSION=1 LC_ALL=C
 
-# arch/um compiles for any distance and without built-in functions; a static program at 0x60000000 needs neither. With -O3
-# the three save 7 % of a run (docs/performance.md). Modules are loaded far away.
+# arch/um compiles for any address distance and without built-in functions. A static program at 0x60000000 needs neither
+# restriction. Together with -O3, these flags save 7 % of a run's time (docs/performance.md). Modules are loaded far away,
+# and are therefore compiled with -mcmodel=large.
 flags="-O3 -mcmodel=small -fbuiltin"
-# What meets packets, timers and processes: 99 % of the guest kernel's time in a run (design/kernel-config.md); ours have
-# absolute names, or from 6.13 on their own. All else is compiled with -O1, which takes a quarter less time. Make expands
-# it for each object.
+# The code that processes packets, timers and processes. It takes 99 % of the guest kernel's time in a run
+# (design/kernel-config.md). leowarp's objects have absolute names, or since 6.13 plain names. All other code is compiled
+# with -O1, which takes a quarter less time. Make expands this variable for each object.
 hot="/% $hot_objects arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	kernel/softirq.o kernel/time/% mm/page_alloc.o mm/slub.o lib/find_bit.o lib/iov_iter.o lib/rbtree.o lib/string.o \
 	lib/timerqueue.o lib/win_minmax.o \
@@ -64,17 +67,17 @@ hot="/% $hot_objects arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	net/packet/% net/sched/% \
 	net/ipv4/af_inet.o net/ipv4/arp.o net/ipv4/fib_frontend.o net/ipv4/fib_trie.o net/ipv4/inet_% net/ipv4/ip_% \
 	net/ipv4/icmp.o net/ipv4/ping.o net/ipv4/raw.o net/ipv4/route.o net/ipv4/tcp% net/ipv4/udp%"
-# Flags with which the kernel's own objects see our headers, as make expands them for each object
+# Flags that include leowarp's headers in objects of the kernel. Make expands them for each object
 included=""
 kernel_make() {
 	make -C "$source" ARCH=um O="$build" KBUILD_KCONFIG="$here/Kconfig.top" KCFLAGS="$flags" \
 		CFLAGS_KERNEL="$included \$(if \$(filter $hot,\$@),,-O1)" CFLAGS_MODULE=-mcmodel=large -j"$jobs" "$@"
 }
-# of NAME FIELD: what overrides.toml says of an object (guest/overrides.py)
+# of NAME FIELD: prints a field of an object's entry in overrides.toml (guest/overrides.py)
 of() {
 	eval "echo \"\${$2_$(echo "$1" | tr . _)-}\""
 }
-# is_among NAME LIST...
+# is_among NAME LIST...: whether NAME is in LIST
 is_among() {
 	wanted=$1
 	shift
@@ -82,12 +85,12 @@ is_among() {
 	return 1
 }
 
-# left_out NAME WHY
+# left_out NAME WHY: records that an object or option is left out
 left_out() {
 	echo "leowarp: warning: left out: $1: $2"
 	printf '%s\t%s\n' "$1" "$2" >> "$out/left-out.txt"
 }
-# Takes out of $ours, which is in the order of overrides.toml, what needs one that is not in it
+# Removes objects from $ours if they need an object that is not in $ours, which is in the order of overrides.toml
 leave_out_what_needs_others() {
 	kept=""
 	for object in $ours; do
@@ -121,7 +124,7 @@ for option in $lost; do
 		needed="$needed $option"
 		continue ;;
 	CONFIG_PREEMPT_NONE)
-		# 7.x has voluntary preemption at the least: a task of the kernel's may let another run, none is interrupted
+		# 7.x has at least voluntary preemption: a task of the kernel may let another run, but no task is interrupted
 		grep -qx CONFIG_PREEMPTION=y "$build/.config" || { left_out "$name" "this tree has no such choice"; continue; } ;;
 	esac
 	if grep -rqE --include='Kconfig*' "^[[:space:]]*(menu)?config ${name#CONFIG_}\$" "$source"; then
@@ -133,7 +136,7 @@ done
 [ -z "$needed" ] || fail "options of kernel.config that this kernel does not take, and a run needs:$needed"
 
 echo "leowarp: our objects"
-# What a tree declares otherwise than an object of ours copies, no compiler would see
+# No compiler would notice if the tree declares a structure differently from the copy in one of leowarp's objects
 python3 "$here/overrides.py" copies "$kernel" "$source" > "$build/copies.txt"
 if [ -s "$build/copies.txt" ] && [ $leave_out = no ]; then
 	fail "these objects would write into memory that is not theirs: $(cat "$build/copies.txt")"
@@ -141,12 +144,13 @@ fi
 while IFS="$(printf '\t')" read -r name why; do
 	left_out "$name" "$why"
 done < "$build/copies.txt"
-# is_wanted NAME: neither refused above nor made for another version
+# is_wanted NAME: whether an object was neither refused above nor is made for another version
 is_wanted() {
 	! grep -q "^$1	" "$build/copies.txt" && { [ $leave_out = no ] || ! is_among "$1" $only_6_12; }
 }
 
-# Only what is another one, so that the rest is not compiled again; of another tree an object may no longer compile
+# Only files that differ are copied, so that the others are not compiled again. With --leave-out, the tree may be another
+# one, for which an old object may no longer compile
 [ $leave_out = no ] || rm -rf "$build/leowarp"
 mkdir -p "$build/leowarp"
 for file in "$build"/leowarp/*.[ch]; do
@@ -163,9 +167,9 @@ for object in $objects; do
 	fi
 done
 
-# include HEADER: what overrides.toml names is compiled with it in front
+# include HEADER: makes the objects that overrides.toml names include HEADER before anything else
 include() {
-	# Only if it is another one: what includes it is compiled again otherwise
+	# The header is copied only if it differs. Otherwise all objects that include it would be compiled again
 	cmp -s "$here/$(of "$1" parts_of)" "$build/$1" || cp "$here/$(of "$1" parts_of)" "$build/$1"
 	flag="-include $build/$1"
 	included="$included \$(if \$(filter $(of "$1" included_in),\$@),$flag)"
@@ -173,7 +177,8 @@ include() {
 		included="$included \$(if \$(filter ${with#*:},\$@),${with%:*})"
 	done
 }
-# Before anything is compiled; a header that needs an object of ours comes once that is known to fit
+# Headers are included before anything is compiled. If a header needs one of leowarp's objects, it is included later,
+# when that object is known to fit
 for header in $headers; do
 	if is_wanted "$header" && [ -z "$(of "$header" needs_of)" ]; then
 		include "$header"
@@ -181,8 +186,8 @@ for header in $headers; do
 done
 
 kernel_make prepare modules_prepare
-# Static symbols of the kernel's that objects of ours use are made global in the object, not in the source; a function that
-# an object of ours replaces stays, under a second name, for that object to call
+# If leowarp's objects use static symbols of the kernel, these are made global in the object file, not in the source. If
+# leowarp's objects replace a function, the original keeps a second name, so that the replacement can call it
 globals=""
 replaced=""
 for object in $(printf '%s\n' $ours | sed 's/:.*//') $headers; do
@@ -207,7 +212,7 @@ for target in $(printf '%s\n' $globals $replaced | sed 's/:.*//' | sort -u); do
 	done
 	objcopy $changes "$build/$target"
 done
-# A kernel may have none: then make has nothing to do there
+# A kernel may have no such objects, so that make has nothing to do
 [ -z "$ours" ] || kernel_make -k M="$build/leowarp" $(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//')) ||
 	[ $leave_out = yes ]
 fitting=""
@@ -237,7 +242,7 @@ done
 echo "leowarp: compile and link"
 rm -f "$build/vmlinux" "$build/vmlinux.unstripped" "$build/linux"
 if [ $leave_out = yes ]; then
-	# A symbol that an object uses, and that neither the tree nor another object of ours has, would end the link
+	# Linking would fail if an object uses a symbol that neither the tree nor another of leowarp's objects defines
 	kernel_make vmlinux_o
 	(nm -g "$build/vmlinux.o" && nm -g --defined-only "$build"/leowarp/*.o) | sed 's/.* //' | sort -u > "$build/known.txt"
 	fitting=""
@@ -256,7 +261,7 @@ for object in $ours $host_objects; do
 		wraps="$wraps -Wl,--wrap,$function"
 	done
 done
-# The first three are arch/um's own
+# arch/um itself wraps the first three
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc $wraps \
 	$(printf "$build/leowarp/%s.o " $(printf '%s\n' $host_objects $ours | sed 's/:.*//'))" linux modules
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The list of overrides, for guest/build.sh: as variables of the shell, or as kbuild's Makefile.
+"""Prints the list of overrides for guest/build.sh, as variables of the shell or as a Makefile for kbuild.
 
-Needs Python 3.11 alone.
+Needs only Python 3.11.
 
-python3 overrides.py shell KERNEL WITHOUT   what build.sh links into a kernel of kernels.toml, less one override or ""
-python3 overrides.py kbuild                 how kbuild compiles our objects
-python3 overrides.py copies KERNEL SOURCE   a line for each structure that SOURCE declares otherwise: name, tab, why
+python3 overrides.py shell KERNEL WITHOUT   what build.sh links into a kernel; WITHOUT = an override or ""
+python3 overrides.py kbuild                 how kbuild compiles leowarp's objects
+python3 overrides.py copies KERNEL SOURCE   a line per structure that SOURCE declares differently: name, tab, reason
 """
 
 import hashlib
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def overrides():
-    """All entries of overrides.toml, in its order; what one needs stands before it."""
+    """All entries of overrides.toml, in the file's order. If an entry needs another, the other comes first."""
     entries = tomllib.loads((HERE / "overrides.toml").read_text())["override"]
     before = set()
     for entry in entries:
@@ -30,9 +30,9 @@ def overrides():
 
 
 def of_kernel(name, without=""):
-    """The entries that a kernel of kernels.toml has, but `without`, and the kernel's own entry.
+    """The entries for a kernel of kernels.toml without the entry `without`, and the kernel's own entry.
 
-    An entry goes with the one that it needs.
+    If an entry is left out, entries that need it are left out, too.
     """
     shelf = tomllib.loads((HERE / "kernels.toml").read_text())["kernel"]
     chosen = next((kernel for kernel in shelf if kernel["name"] == name), None)
@@ -50,7 +50,7 @@ def of_kernel(name, without=""):
 
 
 def files(entry):
-    """The C files of an entry, sorted."""
+    """The C files of an entry, in sorted order."""
     but = set(entry.get("parts_but", []))
     found = [path.relative_to(HERE).as_posix() for part in entry["parts"] for path in HERE.glob(part)]
     return sorted(name for name in found if name not in but)
@@ -62,7 +62,7 @@ def is_object(entry):
 
 
 def kbuild():
-    """The Makefile of our objects: every one of the list, of which build.sh asks for those of its kernel."""
+    """The Makefile for all objects of the list. build.sh only asks for the objects of its kernel."""
     lines, composites = [], []
     objects = [entry for entry in overrides() if is_object(entry)]
     lines.append("obj-y := " + " ".join(f"{entry['name']}.o" for entry in objects))
@@ -73,7 +73,7 @@ def kbuild():
         if stems != [name]:
             composites.append(name)
             lines.append(f"{name}-y := " + " ".join(f"{stem}.o" for stem in stems))
-    # kbuild puts the parts of a module together, but not those of what is built in
+    # kbuild combines the parts of a module into one object, but not the parts of built-in code
     for name in composites:
         lines += [
             f"targets += {name}.o",
@@ -85,7 +85,7 @@ def kbuild():
 
 
 def shell(name, without=""):
-    """Assignments that build.sh evaluates."""
+    """Assignments of shell variables, which build.sh evaluates."""
     chosen, kernel = of_kernel(name, without)
     variables = {
         "objects": " ".join(f"{e['name']}:{e['known_by']}" for e in chosen if is_object(e)),
@@ -96,7 +96,7 @@ def shell(name, without=""):
         "options": " ".join(kernel.get("options", [])),
     }
     for entry in chosen:
-        # No variable has a dot: draws.h -> wraps_of_draws_h
+        # Variable names cannot contain a dot: draws.h becomes wraps_of_draws_h
         name = entry["name"].replace(".", "_")
         variables[f"parts_of_{name}"] = " ".join(files(entry))
         variables[f"wraps_of_{name}"] = " ".join(entry.get("wraps", []))
@@ -113,7 +113,8 @@ def shell(name, without=""):
 
 
 def structure_sha256(text, name):
-    """sha256 of a structure's definition without comments and with single blanks; None: there is none."""
+    """sha256 of a structure's definition, without comments and with single blanks. None: the structure is not
+    defined."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
     found = re.search(rf"\bstruct\s+{re.escape(name)}\s*\{{", text)
     if found is None:
@@ -126,7 +127,8 @@ def structure_sha256(text, name):
 
 
 def copies(name, source):
-    """A line for each structure of an entry of this kernel that the tree `source` declares otherwise, or not at all."""
+    """One line for each structure that an entry of this kernel declares again, and that the tree `source` declares
+    differently or not at all."""
     lines = []
     for entry in of_kernel(name)[0]:
         for copy in entry.get("copies", []):

@@ -1,47 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bbr_handover: the kernel's BBR, except that it learns nothing from a handover that it expects.
+ * bbr_handover: the kernel's BBR, except that it learns nothing from a handover that is expected.
  *
- * net/ipv4/tcp_bbr.c is included unchanged; this file has all that differs. The behaviour differs only for an ACK whose
- * sample (from sending the acknowledged data until now) touches the window around a scheduled reconfiguration:
+ * net/ipv4/tcp_bbr.c is included unchanged. This file contains everything that differs. The behaviour only differs for
+ * some ACKs. The sample of an ACK covers the time from sending the acknowledged data until now. If this time touches
+ * the window around a scheduled reconfiguration, then:
  *
- *	probing		PROBE_BW paces with gain 1 and its cycle pauses; PROBE_RTT is not entered
+ *	probing		PROBE_BW paces with gain 1, its cycle pauses, and PROBE_RTT does not begin
  *	filters		bandwidth, minimum RTT and ACK aggregation keep their values
- *	policers	losses in the window are no evidence of a policer: the sampling of long-term bandwidth restarts
+ *	policers	losses in the window are not taken as evidence of a policer, and the sampling of long-term
+ *			bandwidth restarts
  *
- * After the window, bandwidth and base delay are those of another path. The rounds that the bandwidth filter covers
- * have passed, so that the filter follows the new samples. The minimum RTT expires: a higher base delay cannot be
- * distinguished from the queue that a handover leaves behind, and BBR's answer to this is PROBE_RTT, which empties the
- * queue. PROBE_RTT then comes at once, and not at some time within the next 10 s.
+ * After the window, bandwidth and base delay are those of another path. The rounds that the bandwidth filter covers are
+ * over by then, so the filter follows the new samples. The minimum RTT expires. A higher base delay cannot be
+ * distinguished from the queue that a handover leaves behind. BBR's answer to an expired minimum RTT is PROBE_RTT,
+ * which empties the queue. PROBE_RTT then begins immediately, and not at some time within the next 10 s.
  *
- * A connection that has not filled the pipe yet has nothing to hold: until then it behaves like plain BBR.
+ * As long as a connection has not filled the pipe, it has no values to keep, and behaves like plain BBR.
  *
- * With only_defer, only the pacing differs: during the window PROBE_BW paces with gain 1 and its cycle pauses, so that
- * a probe comes after the window. On a tree whose tcp_bbr.c is version 3, only this mode is available.
+ * With only_defer, only the pacing differs. During the window, PROBE_BW paces with gain 1 and its cycle pauses, so a
+ * probe comes after the window. If tcp_bbr.c is version 3, only this mode is available.
  *
- * Before working on this file read net/ipv4/tcp_bbr.c and net/ipv4/tcp_rate.c.
+ * Before working on this file, read net/ipv4/tcp_bbr.c and net/ipv4/tcp_rate.c.
  */
 #include <net/tcp.h>
 
 /*
- * The window begins early enough for a probe that would still fill the queue, and ends when delay spikes (50 ms on
- * Starlink) have drained
+ * The window begins early enough for a probe that would still fill the queue. It ends when delay spikes (50 ms on
+ * Starlink) have drained.
  */
 #define HANDOVER_BEFORE_NS 100000000
 #define HANDOVER_AFTER_NS 400000000
 #include "handover.h"
 
-/* Draws as BBR does: without windows the two are identical, byte for byte */
+/* Random numbers are drawn as in BBR. Without windows the two are therefore identical, byte for byte. */
 #define DRAWS_OF sk
 #include "draws.h"
 
-/* Redirects the registration in tcp_bbr.c, with its struct tcp_congestion_ops, to this file */
+/* Makes tcp_bbr.c register its struct tcp_congestion_ops through a function of this file */
 static int bbr_handover_register(struct tcp_congestion_ops *ops);
 #define tcp_register_congestion_control bbr_handover_register
 #include "net/ipv4/tcp_bbr.c"
 #undef tcp_register_congestion_control
 
-/* Only version 3 defines its version */
+/* Only version 3 defines its version number */
 #ifndef BBR_VERSION
 
 static bool only_defer;
@@ -53,8 +55,8 @@ module_param(force_probe_rtt, bool, 0644);
 MODULE_PARM_DESC(force_probe_rtt, "the minimum RTT expires after each window, unless only_defer (default 1)");
 
 /*
- * struct bbr uses all of a connection's congestion-control memory: the count of windows goes into a bit field that it
- * leaves unused
+ * struct bbr uses all memory of a connection's congestion control. The count of windows is therefore stored in a bit
+ * field that struct bbr does not use.
  */
 #define bbr_windows_seen unused_b
 #define BBR_WINDOWS_MASK 0x1f
@@ -72,7 +74,7 @@ static void bbr_handover_init(struct sock *sk)
 	bbr->bbr_windows_seen = bbr_windows(sk);
 }
 
-/* Undoes what an ACK in the window has done to the filters */
+/* Undoes the changes that an ACK in the window made to the filters */
 static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -80,7 +82,7 @@ static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 	bbr->bw = was->bw;
 	bbr->min_rtt_us = was->min_rtt_us;
 	if (!force_probe_rtt)
-		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* expires as it would have, but not in the window */
+		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* its expiry does not change, except in the window */
 	bbr->extra_acked[0] = was->extra_acked[0];
 	bbr->extra_acked[1] = was->extra_acked[1];
 	bbr->extra_acked_win_rtts = was->extra_acked_win_rtts;
@@ -89,7 +91,7 @@ static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 		bbr_reset_lt_bw_sampling(sk);
 }
 
-/* The same for the cycle; the gain becomes 1 */
+/* Undoes the changes to the cycle, and sets the gain to 1 */
 static void bbr_handover_hold_cycle(struct sock *sk, const struct bbr *was)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -103,7 +105,7 @@ static void bbr_handover_hold_cycle(struct sock *sk, const struct bbr *was)
 	bbr->pacing_gain = BBR_UNIT;
 }
 
-/* Same as bbr_main(), but holds filters and cycle between the update of the model and its use */
+/* Same as bbr_main(), but undoes changes of filters and cycle after the model was updated and before it is used */
 static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache;
@@ -113,7 +115,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	struct bbr was = *bbr;
 	u32 bw;
 
-	/* A sample covers the past, but pacing applies now */
+	/* A sample covers the past, but pacing applies from now on */
 	if (only_defer)
 		from_ns = now_ns;
 	if (!full || !handover_touches(from_ns, now_ns)) {
@@ -129,7 +131,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	if (only_defer) {
 		bbr_update_model(sk, rs);
 	} else {
-		bbr->min_rtt_stamp = tcp_jiffies32;	/* an unexpired filter starts no PROBE_RTT */
+		bbr->min_rtt_stamp = tcp_jiffies32;	/* a filter that has not expired does not start PROBE_RTT */
 		bbr_update_model(sk, rs);
 		bbr_handover_hold_filters(sk, &was);
 	}
@@ -140,7 +142,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	bbr_set_cwnd(sk, rs, rs->acked_sacked, bw, bbr->cwnd_gain);
 }
 
-/* A timeout is also a loss for the policer sampling */
+/* For the sampling of policers, a timeout is also a loss */
 static void bbr_handover_set_state(struct sock *sk, u8 new_state)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -161,12 +163,18 @@ static void bbr_handover_ops(struct tcp_congestion_ops *ops)
 
 #else /* version 3 */
 
-/* Read-only: a run that asks to hold filters ends, instead of silently doing something else */
+/*
+ * The parameter is read-only. If a run tries to keep filter values, it ends with an error and does not silently behave
+ * differently.
+ */
 static bool only_defer = true;
 module_param(only_defer, bool, 0444);
 MODULE_PARM_DESC(only_defer, "nothing but pacing differs: gain 1 in the window; BBR of version 3 has no other way");
 
-/* Starts no bandwidth probe: the time or the round trips that a probe waits for stay just short of their limit */
+/*
+ * Prevents a probe for bandwidth: the time and the number of round trips after which a probe begins are kept just below
+ * their limits
+ */
 static void bbr_handover_put_off(struct sock *sk)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -183,14 +191,14 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	bool defers = bbr_full_bw_reached(sk) && handover_touches(now_ns, now_ns);
 	struct bbr *bbr = inet_csk_ca(sk);
 
-	/* In PROBE_UP, cycle_mstamp is another clock, which ends nothing */
+	/* In PROBE_UP, cycle_mstamp has another meaning, and its value ends nothing */
 	if (defers && bbr->mode == BBR_PROBE_BW && bbr->cycle_idx != BBR_BW_PROBE_UP)
 		bbr_handover_put_off(sk);
 	bbr_main(sk, ack, flag, rs);
-	/* A probe under way continues at the rate that it has found so far */
+	/* If a probe is already running, it continues at the rate that it has found so far */
 	if (defers && bbr->mode == BBR_PROBE_BW) {
 		bbr->pacing_gain = BBR_UNIT;
-		bbr->try_fast_path = 0;	/* otherwise the gain would stay as it is after the window */
+		bbr->try_fast_path = 0;	/* otherwise the gain would not change after the window */
 		bbr_set_pacing_rate(sk, bbr_bw(sk), BBR_UNIT);
 	}
 }

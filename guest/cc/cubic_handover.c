@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cubic_handover: the kernel's CUBIC, except that it repairs the losses of an expected handover without reducing its
+ * cubic_handover: the kernel's CUBIC, except that it repairs the losses of an expected handover without reducing the
  * window.
  *
- * net/ipv4/tcp_cubic.c is included unchanged; this file has all that differs. It treats a loss differently if its
- * packet was sent or its detection happens in the window around a scheduled reconfiguration, or if the window lies
- * between the two:
+ * net/ipv4/tcp_cubic.c is included unchanged. This file contains everything that differs. A loss is treated differently
+ * if it touches the window around a scheduled reconfiguration: its packet was sent in the window, its detection happens
+ * in the window, or the window lies between the two. Then:
  *
- *	fast recovery	neither the congestion window nor CUBIC's curve changes: the repair by SACK keeps the window, and the
- *			slow start threshold is restored after it
- *	timeout		the kernel sends one packet and slow-starts (tcp_enter_loss), up to the former window. After the
- *			repair, window and threshold have their former values, and CUBIC's curve continues
- *	RTT samples	that touch the window are not passed to HyStart. The first sample after the window starts a new
- *			minimum delay, because the path has changed
+ *	fast recovery	neither the congestion window nor CUBIC's curve changes. The repair by SACK keeps the congestion
+ *			window, and the slow start threshold is restored after the repair
+ *	timeout		the kernel sends one packet and then slow-starts (tcp_enter_loss) up to the former congestion
+ *			window. After the repair, congestion window and threshold have their former values, and CUBIC's
+ *			curve continues
+ *	RTT samples	samples that touch the window around the reconfiguration are not passed to HyStart. The first
+ *			sample after it starts a new minimum delay, because the path has changed
  *
  * ECN marks always cause a reduction, as in CUBIC.
  *
- * With marks_only, a connection that has negotiated ECN reduces only for marks and timeouts. Losses found by fast
- * recovery are repaired as in a window, at any time; a mark that comes meanwhile causes a reduction. A timeout causes a
- * reduction outside a window. A connection without ECN behaves like CUBIC throughout, in windows too.
+ * With marks_only, a connection that has negotiated ECN reduces its window only because of marks and timeouts. Losses
+ * that fast recovery finds are repaired at any time as if they were in a window around a reconfiguration. A mark that
+ * arrives meanwhile causes a reduction. A timeout causes a reduction if it is not in such a window. A connection
+ * without ECN always behaves like CUBIC, also in these windows.
  *
- * A congestion control cannot change the following. If nothing paces it (sch_fq does), a held window that is refilled
- * after a burst of losses leaves at once. After a timeout, the slow start is the kernel's. Without SACK, the kernel
- * repairs one packet per round trip.
+ * A congestion control cannot change three things. If nothing paces the connection (sch_fq does), a kept congestion
+ * window that is refilled after a burst of losses is sent at once. After a timeout, the kernel performs the slow start.
+ * Without SACK, the kernel repairs one packet per round trip.
  *
- * Before working on this file read net/ipv4/tcp_cubic.c, and in net/ipv4/tcp_input.c tcp_enter_recovery,
- * tcp_cwnd_reduction, tcp_end_cwnd_reduction, tcp_enter_loss, tcp_undo_cwnd_reduction.
+ * Before working on this file, read net/ipv4/tcp_cubic.c. Also read, in net/ipv4/tcp_input.c, tcp_enter_recovery,
+ * tcp_cwnd_reduction, tcp_end_cwnd_reduction, tcp_enter_loss and tcp_undo_cwnd_reduction.
  */
 #include <linux/version.h>
 #include <net/tcp.h>
 
-/* Nearly all pings lost by a Starlink dish were lost within 1 s of a reconfiguration (clarkzjw/LEONetEM) */
+/* Nearly all pings that a Starlink dish lost were lost within 1 s of a reconfiguration (clarkzjw/LEONetEM) */
 #define HANDOVER_BEFORE_NS 1000000000
 #define HANDOVER_AFTER_NS 1000000000
 #include "handover.h"
 
-/* Redirects the registration in tcp_cubic.c, with its struct tcp_congestion_ops, to this file */
+/* Makes tcp_cubic.c register its struct tcp_congestion_ops through a function of this file */
 static int cubic_handover_register(struct tcp_congestion_ops *ops);
 #define tcp_register_congestion_control cubic_handover_register
 #include "net/ipv4/tcp_cubic.c"
@@ -46,10 +48,10 @@ module_param(marks_only, bool, 0644);
 MODULE_PARM_DESC(marks_only, "with ECN: marks and timeouts alone reduce; without: CUBIC, windows or not (default 0)");
 
 struct cubic_handover {
-	struct bictcp cubic;	/* first, because the functions of tcp_cubic.c see only this */
-	u32 held_cwnd;		/* packets in the window after the repair; 0: the repair is not a handover's */
+	struct bictcp cubic;	/* must be first, because the functions of tcp_cubic.c only know this part */
+	u32 held_cwnd;		/* congestion window after the repair; 0 = not repairing a handover's losses */
 	u32 held_ssthresh;
-	u32 windows_seen;	/* handover_count() at the last RTT sample that HyStart got */
+	u32 windows_seen;	/* handover_count() at the last RTT sample that was passed to HyStart */
 };
 
 static void cubic_handover_init(struct sock *sk)
@@ -62,22 +64,22 @@ static void cubic_handover_init(struct sock *sk)
 
 static bool cubic_handover_has_ecn(const struct sock *sk)
 {
-#ifdef TCP_ECN_OK /* up to 6.17 */
+#ifdef TCP_ECN_OK /* in kernels up to 6.17 */
 	return tcp_sk(sk)->ecn_flags & TCP_ECN_OK;
 #else
 	return tcp_ecn_mode_any(tcp_sk(sk));
 #endif
 }
 
-/* Does a loss found now belong to a handover? */
+/* Whether a loss that is found now belongs to a handover */
 static bool cubic_handover_now(const struct sock *sk)
 {
 	return handover_touches(handover_oldest_sent_ns(sk), tcp_sk(sk)->tcp_clock_cache);
 }
 
 /*
- * Proportional rate reduction sends no more than was delivered since the recovery began. Raising the count of delivered
- * packets lets it refill the window that losses have emptied.
+ * Proportional rate reduction sends no more than was delivered since the recovery began. If the count of delivered
+ * packets is raised, it refills the congestion window that losses have emptied.
  */
 static void cubic_handover_fill(struct tcp_sock *tp, u32 cwnd)
 {
@@ -85,19 +87,25 @@ static void cubic_handover_fill(struct tcp_sock *tp, u32 cwnd)
 }
 
 /*
- * Called when a reduction begins. prior_ssthresh is 0 if ECN asks for the reduction (tcp_enter_recovery, tcp_enter_cwr)
+ * Called when a reduction begins. prior_ssthresh is 0 if ECN requires the reduction (tcp_enter_recovery, tcp_enter_cwr)
  */
 static u32 cubic_handover_ssthresh(struct sock *sk)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	/* Only set_state knows whether this is a timeout; it then reduces outside a window */
+	/*
+	 * Only set_state knows whether this is a timeout. If it is a timeout outside a window around a reconfiguration,
+	 * set_state reduces the congestion window.
+	 */
 	if (!tp->prior_ssthresh || !(marks_only ? cubic_handover_has_ecn(sk) : cubic_handover_now(sk))) {
 		ca->held_cwnd = 0;
 		return cubictcp_recalc_ssthresh(sk);
 	}
-	/* At a second timeout of the same repair, the current window is not worth holding */
+	/*
+	 * At a second timeout of the same repair, the congestion window is already small. The value that was kept at
+	 * the first timeout then stays in use
+	 */
 	if (!ca->held_cwnd || inet_csk(sk)->icsk_ca_state <= TCP_CA_Disorder) {
 		ca->held_cwnd = tcp_snd_cwnd(tp);
 		ca->held_ssthresh = tp->snd_ssthresh;
@@ -106,7 +114,7 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	return ca->held_cwnd;
 }
 
-/* Reduces the held window after all; the packets in flight remain under the kernel's control */
+/* Reduces the kept congestion window after all. The kernel still controls the packets in flight. */
 static void cubic_handover_reduce(struct sock *sk)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
@@ -120,10 +128,10 @@ static void cubic_handover_reduce(struct sock *sk)
 }
 
 /*
- * Handles a mark during a repair. The kernel ignores such a mark, because it believes that the window has already been
- * reduced. As in tcp_init_cwnd_reduction(), the receiver gets CWR, the proportional reduction begins here, and marks on
- * packets now in flight cause no second reduction. The ACK of the last byte in flight can still carry a mark, so
- * high_seq is one higher.
+ * Handles a mark during a repair. The kernel ignores such a mark, because from its view the congestion window was
+ * already reduced. As in tcp_init_cwnd_reduction(), the receiver is sent CWR, the proportional reduction begins here,
+ * and marks on packets in flight cause no second reduction. The value of high_seq is one higher, because the ACK of the
+ * last byte in flight can also carry a mark.
  */
 static void cubic_handover_marked(struct sock *sk)
 {
@@ -136,7 +144,7 @@ static void cubic_handover_marked(struct sock *sk)
 	tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
 }
 
-/* Called before each ACK's share of a reduction */
+/* Called before an ACK causes its part of a reduction */
 static void cubic_handover_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
@@ -162,8 +170,8 @@ static void cubic_handover_restore(struct sock *sk)
 }
 
 /*
- * The end of the repair after a timeout. A fast recovery sets the window once more at its end, and signals this only
- * afterwards (cubic_handover_cwnd_event)
+ * Called at the end of the repair after a timeout. A fast recovery sets the congestion window again at its end, and
+ * signals the end only afterwards (cubic_handover_cwnd_event)
  */
 static void cubic_handover_set_state(struct sock *sk, u8 new_state)
 {
@@ -182,7 +190,10 @@ static void cubic_handover_set_state(struct sock *sk, u8 new_state)
 static void cubic_handover_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
-	/* later kernels have a separate hook for all that this does (cwnd_event_tx_start), which stays CUBIC's */
+	/*
+	 * in later kernels, a separate hook does everything that this function does (cwnd_event_tx_start), and CUBIC's
+	 * own is used
+	 */
 	cubictcp_cwnd_event(sk, event);
 #endif
 	if (event == CA_EVENT_COMPLETE_CWR)
@@ -200,7 +211,7 @@ static void cubic_handover_pkts_acked(struct sock *sk, const struct ack_sample *
 		cubictcp_acked(sk, sample);
 		return;
 	}
-	/* The slow start after a timeout ends by itself, at the former window */
+	/* The slow start after a timeout ends by itself, at the former congestion window */
 	if (sample->rtt_us < 0 || held_loss ||
 	    handover_touches(now_ns - (u64)sample->rtt_us * NSEC_PER_USEC, now_ns))
 		return;

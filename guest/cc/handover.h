@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The reconfiguration schedule of the handover-aware congestion controls: a reconfiguration of the access link every
- * period_ns, the first one phase_ns after the run's start, each with a window around it. Times are on the clock of
- * ktime_get(), like all times in tcp_sock.
+ * The schedule of reconfigurations, for congestion controls that know of handovers. A reconfiguration of the access
+ * link occurs every period_ns. The first occurs phase_ns after the run's start. Around each of them there is a window
+ * of time. All times are on the clock of ktime_get(), like the times in tcp_sock.
  *
- * Each file that includes this header gets its own parameters, in /sys/module/NAME/parameters.
+ * Each file that includes this header has its own parameters, in /sys/module/NAME/parameters.
  */
 #ifndef LEOWARP_HANDOVER_H
 #define LEOWARP_HANDOVER_H
@@ -13,7 +13,7 @@
 #include <linux/moduleparam.h>
 #include <net/tcp.h>
 
-/* Seconds 12, 27, 42, 57 of each minute, as for Starlink, if the run starts on a full minute */
+/* If the run starts at a full minute, these are the seconds 12, 27, 42 and 57 of each minute, as for Starlink */
 static unsigned long long period_ns = 15000000000;
 module_param(period_ns, ullong, 0644);
 MODULE_PARM_DESC(period_ns, "ns between reconfigurations, 0: there are none");
@@ -22,7 +22,7 @@ static unsigned long long phase_ns = 12000000000;
 module_param(phase_ns, ullong, 0644);
 MODULE_PARM_DESC(phase_ns, "ns from the run's start to the first reconfiguration");
 
-/* The window length differs per congestion control; the including file defines it */
+/* The length of the window depends on the congestion control. The file that includes this header defines it. */
 static unsigned long long before_ns = HANDOVER_BEFORE_NS;
 module_param(before_ns, ullong, 0644);
 MODULE_PARM_DESC(before_ns, "ns that the window begins before a reconfiguration");
@@ -35,13 +35,13 @@ static unsigned long long origin_ns;
 module_param(origin_ns, ullong, 0644);
 MODULE_PARM_DESC(origin_ns, "the run's start on the clock of ktime_get(), ns");
 
-/* ns since the beginning of the first window, negative before it */
+/* ns since the first window began; negative before that */
 static s64 handover_since_first_ns(u64 at_ns)
 {
 	return at_ns + before_ns - phase_ns - origin_ns;
 }
 
-/* Number of windows that have begun: it grows by one per reconfiguration */
+/* Number of windows that have begun. It increases by one per reconfiguration. */
 static u32 __maybe_unused handover_count(u64 at_ns)
 {
 	s64 since_ns = handover_since_first_ns(at_ns);
@@ -50,8 +50,8 @@ static u32 __maybe_unused handover_count(u64 at_ns)
 }
 
 /*
- * Was any instant from `from_ns` to `until_ns` in a window? A measurement of a packet covers the time from its sending
- * to its acknowledgement.
+ * Whether any instant between `from_ns` and `until_ns` was in a window. A packet's measurement covers the time from its
+ * sending to its acknowledgement.
  */
 static bool handover_touches(u64 from_ns, u64 until_ns)
 {
@@ -64,7 +64,7 @@ static bool handover_touches(u64 from_ns, u64 until_ns)
 	return into_ns < before_ns + after_ns + (until_ns - min(from_ns, until_ns));
 }
 
-/* When the oldest unacknowledged packet was last sent; now, if there is none */
+/* Time at which the oldest unacknowledged packet was last sent. If there is none, the present time. */
 static u64 __maybe_unused handover_oldest_sent_ns(const struct sock *sk)
 {
 	const struct sk_buff *skb = tcp_rtx_queue_head(sk);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The guest's virtual time, the future events in order, and the events that are due. Static in arch/um/kernel/time.c;
- * build.sh makes the symbols global in the object.
+ * The guest's virtual time, its future events in order, and the events that are due. The symbols are static in
+ * arch/um/kernel/time.c. build.sh makes them global in the object.
  */
 extern unsigned long long time_travel_time;
 extern struct list_head time_travel_events, time_travel_irqs;

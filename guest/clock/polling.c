@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The virtual time that a program's system call takes. Computing takes none, so a loop that only polls would poll at
- * the same instant for ever. User Mode Linux makes a call that fails take 1 us (arch/um/kernel/skas/syscall.c). In this
- * file, two more kinds of calls take 1 us:
+ * The virtual time that a program's system calls take. Computing takes no virtual time, so a loop that only polls would
+ * poll at the same instant for ever. User Mode Linux makes a failing call take 1 us (arch/um/kernel/skas/syscall.c).
+ * This file makes two more kinds of calls take 1 us:
  *
- * - Calls that ask whether something has happened, without waiting for it: sched_yield; poll, select and epoll_wait
+ * - Calls that check whether something has happened, without waiting for it: sched_yield; poll, select and epoll_wait
  *   with a timeout of 0; wait4 and waitid with WNOHANG.
- * - Calls that return a time: the time of a clock, the CPU time of a process, or the time left until a timer expires.
- *   Reading the clock source already takes 256 ns (clock.c), so a call that reads it takes no more. Other calls do not
- *   read the clock source, or read it with interrupts masked: coarse and processor clocks, times, time, getrusage, the
- *   remaining time of a timer.
+ * - Calls that return a time: the time of a clock, the CPU time of a process, or the time until a timer expires.
+ *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. The other
+ *   calls do not read the clock source, or read it with interrupts masked. They concern coarse and processor clocks,
+ *   times, time, getrusage, and the remaining time of a timer.
  *
  * Linked with --wrap=handle_syscall (guest/build.sh). The agent is exempt, because it never polls.
  */
@@ -22,7 +22,7 @@
 #include <asm/delay.h>
 #include <asm/unistd.h>
 #include <sysdep/ptrace.h>
-#if __has_include(<sysdep/syscalls.h>) /* up to 6.15 */
+#if __has_include(<sysdep/syscalls.h>) /* in kernels up to 6.15 */
 #include <sysdep/syscalls.h>
 #endif
 #include "clock.h"
@@ -32,7 +32,7 @@
 void __real_handle_syscall(struct uml_pt_regs *regs);
 void __wrap_handle_syscall(struct uml_pt_regs *regs);
 
-/* A timeval or timespec of two zeros; a null pointer means to wait for ever */
+/* Whether a timeval or timespec contains two zeros. A null pointer means waiting for ever */
 static bool is_zero(unsigned long address)
 {
 	long parts[2];
@@ -86,13 +86,13 @@ static bool asks_for_a_time(struct uml_pt_regs *regs)
 
 void __wrap_handle_syscall(struct uml_pt_regs *regs)
 {
-	/* Before the call, because select writes to its timeout */
+	/* This is determined before the call, because select writes to its timeout */
 	bool is_programs = time_travel_mode == TT_MODE_INFCPU && !current_is_agent();
 	bool polls = is_programs && asks_without_waiting(regs), asks_time = is_programs && asks_for_a_time(regs);
 	unsigned long long asked_ns = time_travel_time;
 
 	__real_handle_syscall(regs);
-	/* A call that failed has already taken its 1 us */
+	/* If the call failed, it has already taken its 1 us */
 	if ((polls || (asks_time && time_travel_time == asked_ns)) && !IS_ERR_VALUE(UPT_AX(regs))) {
 		um_udelay(1);
 		schedule();

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A kernel loop that waits for another task must not stop virtual time.
+ * Keeps kernel loops that wait for another task from stopping virtual time.
  *
- * Before working on this file read __cond_resched of kernel/sched/core.c and shrink_dcache_parent of fs/dcache.c.
+ * Before working on this file, read __cond_resched of kernel/sched/core.c and shrink_dcache_parent of fs/dcache.c.
  *
- * Long kernel loops call cond_resched() once per turn (iteration), and the scheduler preempts them at a tick. Some
- * loops end only after another task has run. shrink_dcache_parent, which frees the /proc entries of a process that has
- * ended, repeats until no other task is freeing one of them. Computing takes no virtual time, so the tick never comes.
+ * Long loops in the kernel call cond_resched() once per iteration (turn), and the scheduler preempts them at a tick.
+ * Some loops only end after another task has run. An example is shrink_dcache_parent, which frees the /proc entries of
+ * a process that has ended. It repeats until no other task is freeing one of these entries. Computing takes no virtual
+ * time, so the tick never occurs.
  *
  * Rule: after TURNS turns within one system call, at one instant and without a context switch, the task sleeps for 1
- * us. Meanwhile all other runnable tasks run, whatever their priority. Ordinary long work has turns, too: a write has
- * one per 4 KiB. design/clock.md gives the largest number of turns ever counted.
+ * us. During the sleep, all other runnable tasks run, whatever their priority. Ordinary long work has turns, too. A
+ * write, for example, has one per 4 KiB. design/clock.md states the largest number of turns that was ever counted.
  *
  * Linked with --wrap=__cond_resched (guest/build.sh).
  */
@@ -24,16 +25,16 @@
 
 #define TURNS	10000
 
-/* The number of system calls that programs have made: the first word of a structure in host/registers.c */
+/* The number of system calls that programs have made. It is the first word of a structure in host/registers.c */
 extern unsigned long long leowarp_calls;
 
 int __real___cond_resched(void);
 int __wrap___cond_resched(void);
 
 /*
- * Before the first program starts, there is no task to wait for. A task may have marked itself as waiting before it
- * calls cond_resched (do_wait does). The task then resumes as after a spurious wakeup, which every waiting task has to
- * expect.
+ * Before the first program starts, no task exists for which a loop could wait. A task may have marked itself as waiting
+ * before it calls cond_resched (do_wait does so). Such a task resumes as after a spurious wakeup, which every waiting
+ * task must expect.
  */
 static bool may_sleep(void)
 {

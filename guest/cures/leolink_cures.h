@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cures of route changes, linked in addition to leolink: records that the agent reads, and the functions that the
- * parts share. Each part uses leolink's functions and those of parts declared above it. leolink_cures.c comes last and
- * uses all. leolink.h declares the functions that links call; leolink_no_cures.c provides them in a kernel without
- * cures.
+ * The cures for route changes, which are linked in addition to leolink: the records that the agent reads, and the
+ * functions that the parts share. Each part uses leolink's functions, and functions of the parts that are declared
+ * above it. The last part is leolink_cures.c, which uses all others. The functions that links call are declared in
+ * leolink.h. In a kernel without cures, leolink_no_cures.c defines them.
  */
 #ifndef LEOLINK_CURES_H
 #define LEOLINK_CURES_H
 
 #include "leolink.h"
 
-/* Bits of skb->hash of a numbered packet. */
-#define NUMBER_NEW_WAY	0x80000000	/* it took a new link just after a switch */
-#define NUMBER_COPIED	0x40000000	/* a copy of it was sent */
+/* Bits in skb->hash of a numbered packet. */
+#define NUMBER_NEW_WAY	0x80000000	/* the packet took a new link shortly after a switch */
+#define NUMBER_COPIED	0x40000000	/* a copy of the packet was sent */
 #define NUMBER_MASK	0x3fffffff
 
-/* One record of /proc/leolink/orders: a stream of numbered packets. */
+/* One record of /proc/leolink/orders, for a stream of numbered packets. */
 struct leolink_ordered {
 	__be32 source, destination;
-	u32 protocol, ports;	/* as in the packet; 0 = all flows */
+	u32 protocol, ports;	/* as in the packets; 0 = the stream contains all flows between the hosts */
 	u64 numbered_pkts;
-	u64 waited_pkts;	/* arrived before their turn */
-	u64 waiting_max_bytes;	/* maximum at one time */
-	u64 longest_ns;		/* longest wait of a packet */
-	u64 given_up_pkts;	/* still missing when the wait of a later packet ended */
-	u64 late_pkts;		/* arrived after later packets had been passed on */
-	u64 eliminated_pkts;	/* second copies, discarded */
+	u64 waited_pkts;	/* packets that arrived before their turn */
+	u64 waiting_max_bytes;	/* maximum of the bytes that waited at one time */
+	u64 longest_ns;		/* longest time for which a packet waited */
+	u64 given_up_pkts;	/* packets that were still missing when the wait of a later packet ended */
+	u64 late_pkts;		/* packets that arrived after later packets were passed on */
+	u64 eliminated_pkts;	/* second copies, which were discarded */
 };
 
-/* One record of /proc/leolink/merges. */
+/* One record of /proc/leolink/merges, for a node where an old and a new path meet. */
 struct leolink_merged {
 	u64 t_ns;
 	u32 marker;
@@ -42,30 +42,30 @@ struct leolink_merged {
 	u64 full_pkts;
 };
 
-/* One record of /proc/leolink/notices. */
+/* One record of /proc/leolink/notices, for a notice. */
 struct leolink_noticed {
 	u64 t_ns;
 	u32 number;
 	u32 flags;
-	u32 id;			/* of the direction */
+	u32 id;			/* id of the direction */
 	__be32 told, destination;
 	u32 zero;
-	u64 sent_ns;		/* 0 = not sent */
+	u64 sent_ns;		/* when the notice was sent; 0 = not sent */
 	s64 old_delay_ns, new_delay_ns;
 	u64 wait_ns;
 };
 
-/* One record of /proc/leolink/nodes. */
+/* One record of /proc/leolink/nodes, for a node. */
 struct leolink_node_record {
-	u32 id;			/* of a direction of one of the node's links */
+	u32 id;			/* id of a direction of one of the node's links */
 	u32 receives;		/* 1 = the node receives over this direction, 0 = it sends */
-	u64 held_pkts, held_bytes;	/* at present, before and behind links together */
+	u64 held_pkts, held_bytes;	/* held at present, before and after links together */
 	u64 held_max_bytes, held_max_at_ns;
-	u64 signals_pkts, signals_bytes;	/* frames without the link's overhead */
-	u64 behind_pkts;	/* those of held_pkts that wait behind links, which have delivered them */
+	u64 signals_pkts, signals_bytes;	/* frames, counted without the link's overhead */
+	u64 behind_pkts;	/* those of held_pkts that wait after links, which have delivered them */
 };
 
-/* One record of /proc/leolink/switches: a switch that moved packets or made them wait. */
+/* One record of /proc/leolink/switches, for a switch that moved packets or made them wait. */
 struct leolink_switched {
 	u64 t_ns;
 	u32 from, to;
@@ -74,25 +74,25 @@ struct leolink_switched {
 	u32 refused;
 	u32 zero;
 	u64 moved_pkts, moved_bytes;
-	u64 hold_ns;		/* planned wait of the first packet; 0 = none waits */
+	u64 hold_ns;		/* planned wait of the first packet; 0 = no packet waits */
 	u64 held_back_pkts, held_back_bytes;
-	u64 held_back_max_bytes;	/* maximum at one time */
+	u64 held_back_max_bytes;	/* maximum of the bytes held at one time */
 	u64 held_back_longest_ns;
-	u64 full_pkts;		/* packets that found the hold buffer full */
-	u64 copied_pkts, copied_bytes;	/* packets of which copies went over the other direction */
+	u64 full_pkts;		/* packets that arrived while the hold buffer was full */
+	u64 copied_pkts, copied_bytes;	/* packets that were also sent over the previous direction */
 };
 
-/* Kinds of waits behind a link (bits of on_arrival). */
-#define ARRIVAL_ORDER	1	/* at a station, for the order of packet numbers */
-#define ARRIVAL_MARKER	2	/* an arriving packet may be a marker */
-#define ARRIVAL_MERGE	4	/* some packets wait for a marker */
+/* Kinds of waits after a link (bits of on_arrival). */
+#define ARRIVAL_ORDER	1	/* packets wait at a station until earlier numbers have arrived */
+#define ARRIVAL_MARKER	2	/* a packet that arrives may be a marker */
+#define ARRIVAL_MERGE	4	/* some of the packets wait for a marker */
 
 static inline bool leolink_is_for(const struct sk_buff *skb, __be32 destination)
 {
 	return skb->protocol == htons(ETH_P_IP) && ip_hdr(skb)->daddr == destination;
 }
 
-/* leolink_record.c: one record per switch; and how any records are read */
+/* leolink_record.c: one record per switch, and functions to read any records */
 struct leolink_switched *leolink_switched_new(void);
 void leolink_switched_keep(struct leolink_switched *r);
 void leolink_switched_free(struct leolink_switched *r);
@@ -101,7 +101,9 @@ void leolink_switched_close(struct leolink_switched *r);
 ssize_t leolink_records_read(char __user *to, size_t size, void *record, size_t bytes, bool (*take)(void *record));
 ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
-/* leolink_node.c: an account per node, of packets that wait and of packets that it sends itself */
+/*
+ * leolink_node.c: for each node, counts of the packets that wait at the node, and of the packets that it sends itself
+ */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives);
 void leolink_node_hold(struct leolink_node *node, u32 bytes, bool behind, u64 now);
 void leolink_node_release(struct leolink_node *node, u32 bytes, bool behind);
@@ -117,12 +119,12 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 void leolink_orders_register(void);
 
-/* leolink_window.c: copies and marks packets for a while after a switch */
+/* leolink_window.c: copies and marks packets for some time after a switch */
 int leolink_window_begin(struct leolink_sched *q, const struct leolink_switch *s, int copy_ifindex, bool marks,
 			 struct leolink_switched *record);
 void leolink_window_end_all(struct leolink_sched *q);
 
-/* leolink_hold.c: new packets wait until the old path is empty */
+/* leolink_hold.c: makes new packets wait until the old path is empty */
 struct leolink_hold *leolink_hold_new(void);
 void leolink_hold_free(struct leolink_hold *hold);
 void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be32 destination, u64 until_ns,
@@ -138,7 +140,7 @@ struct sk_buff *leolink_signal_new(u8 type, __be32 destination, const __be32 *bo
 bool leolink_signal_is_marker(const struct sk_buff *skb, u32 *number);
 void leolink_signal_frame(struct sk_buff *skb, struct net_device *dev);
 
-/* leolink_merge.c: packets on a new path wait for the marker that ends the old path */
+/* leolink_merge.c: makes packets on a new path wait for the marker that ends the old path */
 int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *m);
 bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now);
 bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now);
@@ -146,11 +148,11 @@ void leolink_merge_leave(struct leolink_sched *q, u64 now);
 ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 void leolink_merges_register(void);
 
-/* leolink_notice.c: hosts are notified of a route change */
+/* leolink_notice.c: notifies hosts of a route change */
 int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *n, struct netlink_ext_ack *extack);
 ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
-/* leolink_switch.c: packets for a host move to another link */
+/* leolink_switch.c: moves packets for a host to another link */
 int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struct netlink_ext_ack *extack);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Delayed sending: at a route change, new packets for a host are held until the packets sent before them over the old
- * link will have arrived. When the hold ends, they all join the queue at that instant, in order.
+ * Delayed sending. At a route change, new packets for a host are held until the packets that were sent before them over
+ * the old link will have arrived. When the hold ends, all held packets join the queue at that instant, in order.
  */
 #include <linux/math64.h>
 #include <linux/slab.h>
@@ -38,7 +38,7 @@ static void set_due(struct leolink_sched *q)
 	leolink_set_plain(q);
 }
 
-/* Holds packets for a host from now until an instant. */
+/* Holds all packets for a host from now until `until_ns`. */
 void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be32 destination, u64 until_ns,
 			struct leolink_switched *record)
 {
@@ -49,7 +49,9 @@ void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be
 	hold->record = record;
 	hold->node = leolink_node_of(dev_net(qdisc_dev(q->sch)), q->r.id, false);
 	leolink_switched_open(record);
-	/* the first of two holds for one host has the older packets, and ends no later than the second */
+	/*
+	 * of two holds for the same host, the first contains the older packets, and does not end later than the second
+	 */
 	while (*last)
 		last = &(*last)->next;
 	*last = hold;
@@ -66,7 +68,7 @@ static struct leolink_hold *last_hold_for(struct leolink_sched *q, __be32 destin
 	return found;
 }
 
-/* Takes the oldest packet out of a hold. */
+/* Removes the oldest packet from a hold. */
 static struct sk_buff *take(struct leolink_sched *q, struct leolink_hold *hold, u64 now)
 {
 	struct sk_buff *skb = __qdisc_dequeue_head(&hold->pkts);
@@ -94,7 +96,7 @@ static void send(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 	leolink_transmit(q, skb, now);
 }
 
-/* Holds a packet. If the buffer is full, refuses the packet or sends the oldest packets early. */
+/* Holds a packet. If the buffer is full, refuses the packet, or sends the oldest held packets early. */
 static int hold_back(struct leolink_sched *q, struct leolink_hold *hold, struct sk_buff *skb, struct sk_buff **to_free,
 		     u64 now)
 {
@@ -137,7 +139,7 @@ static void end(struct leolink_hold **place)
 	kfree(hold);
 }
 
-/* Ends the holds that are due: their packets join the queue. */
+/* Ends the holds that are due. Their packets join the queue. */
 void leolink_hold_release(struct leolink_sched *q, u64 now)
 {
 	struct leolink_hold **place = &q->holds;
@@ -157,7 +159,7 @@ void leolink_hold_release(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Whether a hold takes a packet; `ret` is then the result for its sender. */
+/* Whether a hold takes a packet. If so, `ret` is the result for the packet's sender. */
 bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now, int *ret)
 {
 	struct leolink_hold *hold;
@@ -171,7 +173,7 @@ bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_
 	return true;
 }
 
-/* Drops all held packets. */
+/* Drops all packets that are held. */
 void leolink_hold_flush(struct leolink_sched *q, u64 now)
 {
 	struct sk_buff *skb;
@@ -188,7 +190,7 @@ void leolink_hold_flush(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Takes all held packets for a host, oldest first, and ends their holds. */
+/* Removes all held packets for a host, beginning with the oldest, and ends their holds. */
 void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct leolink_hold **place = &q->holds;
@@ -207,8 +209,8 @@ void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc
 }
 
 /*
- * When the last packet that this link has for a host arrives at the link's other end. Cross traffic counts as traffic
- * for the host.
+ * Time at which the last packet for a host that this link holds arrives at the link's other end. Cross traffic counts
+ * as traffic for the host.
  */
 u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination)
 {

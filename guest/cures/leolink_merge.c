@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The node where an old and a new path meet. Packets for the host that arrive by the new path wait until the marker has
- * come by the old one, or until the first of them has waited long enough. Then all go on at that instant, in order.
- * (End marker: 3GPP TS 23.401, 5.5.1.1, which leaves open how the receiver restores the order.) The agent reads the
- * records from /proc/leolink/merges, binary.
+ * The node where an old and a new path meet. Packets for the host that arrive on the new path wait until the marker has
+ * arrived on the old path, or until the first of them has waited long enough. At that instant all of them move on, in
+ * order. (The end marker is that of 3GPP TS 23.401, 5.5.1.1, which does not say how the receiver restores the order.)
+ * The agent reads the records from /proc/leolink/merges, in binary form.
  */
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -21,13 +21,13 @@ struct merge {
 	bool came;
 };
 
-/* State of a waiting packet, in its cb. */
+/* State of a packet that waits, stored in its cb. */
 struct merge_cb {
 	u64 since_ns;
 	u32 bytes;
 } __packed __aligned(4);
 
-/* Open ones are in the order of the switches. */
+/* Merges that are not over, in the order of their switches. */
 static LIST_HEAD(open_merges);
 static LIST_HEAD(ended_merges);
 static struct time_travel_event next_end;
@@ -38,7 +38,7 @@ static struct merge_cb *merge_cb(struct sk_buff *skb)
 	return (struct merge_cb *)skb->cb;
 }
 
-/* Takes the oldest waiting packet. */
+/* Removes the oldest packet that waits. */
 static struct sk_buff *take(struct merge *m, u64 now)
 {
 	struct sk_buff *skb = __qdisc_dequeue_head(&m->pkts);
@@ -87,7 +87,10 @@ static bool is_behind_another(const struct merge *m)
 	return false;
 }
 
-/* Ends each merge whose marker has come or whose wait is over, unless older packets for the same host still wait. */
+/*
+ * Ends each merge whose marker has arrived or whose wait is over. A merge does not end while older packets for the same
+ * host still wait.
+ */
 static void end_what_is_over(u64 now)
 {
 	struct merge *m, *next;
@@ -127,7 +130,7 @@ static void end_waits(struct time_travel_event *e)
 	set_next_end(now);
 }
 
-/* Packets for a host that arrive over this link wait for a marker from now on. May sleep. */
+/* From now on, packets for a host that arrive over this link wait for a marker. May sleep. */
 int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *given)
 {
 	struct net_device *dev = qdisc_dev(q->sch);
@@ -158,8 +161,8 @@ int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *giv
 }
 
 /*
- * Whether a packet that has arrived is a marker. A marker ends the wait for it, if that is not over yet, and goes no
- * further.
+ * Whether a packet that has arrived is a marker. A marker ends the wait for it, if the wait is not over yet. The marker
+ * itself goes no further.
  */
 bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 {
@@ -183,7 +186,7 @@ bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 }
 
 /*
- * Whether a packet that has arrived has to wait; if so, it is held here. If the buffer is full, refuses the packet or
+ * Whether a packet that has arrived has to wait. If so, it is held here. If the buffer is full, refuses the packet, or
  * passes on the oldest packets early.
  */
 bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
@@ -199,7 +202,7 @@ bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struc
 	if (q->merge_bytes + bytes > q->merge_limit_bytes) {
 		m->r.full_pkts++;
 		if (!q->full_merge_sends) {
-			/* the link had counted it as delivered; now it counts as dropped */
+			/* the link counted the packet as delivered; from now on it counts as dropped */
 			q->r.delivered_pkts--;
 			q->r.delivered_bytes -= bytes;
 			leolink_record_drop(q, skb, CAUSE_QUEUE, now);
@@ -238,7 +241,7 @@ static void lose(struct merge *m, u64 now)
 	end(m, now);
 }
 
-/* A link is removed, with the packets that arrived over it and still wait. */
+/* A link is removed, together with the packets that arrived over it and still wait. */
 void leolink_merge_leave(struct leolink_sched *q, u64 now)
 {
 	struct merge *m, *next;
@@ -264,7 +267,9 @@ static bool take_merged(void *record)
 	return true;
 }
 
-/* Records are read once, at the end of a run. Reading removes them, and the packets that still wait. */
+/*
+ * The agent reads the records once, at the end of a run. Reading removes the records, and the packets that still wait.
+ */
 ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	struct leolink_merged r;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets that each node holds, before its links (leolink_hold.c) and behind them (leolink_order.c, leolink_merge.c),
- * and packets that it sends itself: /proc/leolink/nodes, binary. A node is a network namespace; the agent identifies it
- * by one of its links.
+ * Counts of the packets that each node holds, before its links (leolink_hold.c) and after them (leolink_order.c,
+ * leolink_merge.c), and of the packets that the node itself sends: /proc/leolink/nodes, in binary form. A node is a
+ * network namespace. The agent identifies a node by one of its links.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -17,8 +17,8 @@ struct leolink_node {
 static LIST_HEAD(nodes);
 
 /*
- * The account of a node; NULL = out of memory. It keeps the namespace's pointer for comparison, without a reference. It
- * stays until the run ends.
+ * The counts of a node; NULL = out of memory. They contain the namespace's pointer without a reference, because it is
+ * only compared. They exist until the run ends.
  */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives)
 {
@@ -37,7 +37,7 @@ struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receive
 	return node;
 }
 
-/* A packet is held, behind the link over which it came or before the next link. */
+/* A packet is held, either after the link over which it arrived (`behind`) or before the next link. */
 void leolink_node_hold(struct leolink_node *node, u32 bytes, bool behind, u64 now)
 {
 	if (!node)

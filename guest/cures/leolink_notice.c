@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notices: at a route change, a node notifies the hosts whose packets it now routes differently. The notice is a packet
- * that follows the node's routes (design/cures.md, "Notice"). The agent reads the records from /proc/leolink/notices,
- * binary.
+ * Notices. At a route change, a node notifies the hosts whose packets it now routes differently. A notice is a packet
+ * that follows the routes of the nodes (design/cures.md, "Notice"). The agent reads the records from
+ * /proc/leolink/notices, in binary form.
  */
 #include <linux/hrtimer.h>
 #include <linux/slab.h>
@@ -17,12 +17,12 @@ struct notice {
 	struct leolink_noticed r;
 	struct list_head all;
 	struct hrtimer timer;
-	struct net *net;	/* held until the notice is sent or given up */
+	struct net *net;	/* reference, kept until the notice is sent or given up */
 };
 
 static LIST_HEAD(notices);
 
-/* Body of a notice, after the first four bytes of the ICMP header (design/cures.md). */
+/* Body of a notice. It follows the first four bytes of the ICMP header (design/cures.md). */
 struct message {
 	__be32 magic;
 	__be32 number;
@@ -41,7 +41,7 @@ static void send(struct notice *n)
 	struct flowi4 fl4 = {
 		.daddr = n->r.told,
 		.flowi4_proto = IPPROTO_ICMP,
-		/* the lookup needs no address of the node, which has none */
+		/* the node has no address; with this flag, the lookup needs none */
 		.flowi4_flags = FLOWI_FLAG_ANYSRC,
 	};
 	struct message message = {
@@ -83,7 +83,7 @@ static enum hrtimer_restart due(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Sends a notice from the node that owns a link, now or later. May sleep. */
+/* Sends a notice, now or later, from the node to which a link belongs. May sleep. */
 int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *given, struct netlink_ext_ack *extack)
 {
 	struct net *net = dev_net(qdisc_dev(q->sch));
@@ -151,7 +151,10 @@ static bool take_noticed(void *record)
 	return true;
 }
 
-/* Records are read once, at the end of a run. Reading removes them, and cancels notices that are not sent yet. */
+/*
+ * The agent reads the records once, at the end of a run. Reading removes the records, and cancels notices that are not
+ * sent yet.
+ */
 ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	struct leolink_noticed r;

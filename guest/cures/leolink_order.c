@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packet ordering by the algorithms of RFC 9550. The links of a sending station number the packets of a stream as they
- * accept them. Links to the receiving station deliver them in the order of their numbers. A packet that arrives before
- * its turn waits for the missing ones, but no longer than its link's delay_ns. Then the missing packets are given up;
- * one that arrives after all passes at once. In the advanced algorithm this delay is 0 for a packet that did not take a
- * new path just after a route change: paths are FIFOs, so any packet missing before it is lost. The first copy of a
- * packet to arrive is delivered and the second discarded (packet elimination, RFC 8655, 3.2.2.3), within the last
- * HISTORY_PKTS numbers. Numbers are stored in the socket buffer (skb->hash, which veth leaves alone). Nothing is added
- * to the packet; whoever reads the records counts what a header would cost.
+ * Restores the order of packets, by the algorithms of RFC 9550. The links of a sending station number the packets of a
+ * stream when they accept them. Links to the receiving station deliver packets in the order of their numbers. If a
+ * packet arrives before its turn, it waits for the missing packets, but not longer than the delay_ns of its link. After
+ * that time, the missing packets are given up. If one of them arrives later, it is passed on at once. In the advanced
+ * algorithm, this delay is 0 for a packet that did not take a new path shortly after a route change. Each path is a
+ * FIFO, so any packet that is missing before such a packet is lost. If a packet was copied, the copy that arrives first
+ * is delivered, and the second is discarded (packet elimination, RFC 8655, 3.2.2.3). Copies are recognised only within
+ * the last HISTORY_PKTS numbers. A number is stored in the socket buffer (in skb->hash, which veth does not change).
+ * Nothing is added to the packet. The agent adds the cost of a header when it reads the records.
  */
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>
@@ -17,13 +18,13 @@
 
 #define HISTORY_PKTS 65536
 
-/* Latest number, and which of the HISTORY_PKTS numbers up to it were entered. */
+/* The latest number, and which of the HISTORY_PKTS numbers up to it were entered. */
 struct history {
 	u32 latest;
 	DECLARE_BITMAP(entered, HISTORY_PKTS);
 };
 
-/* Numbers of copied packets that came or were lost. */
+/* The numbers of copied packets of which one copy arrived (came), or one copy was lost. */
 struct copies {
 	struct history came, lost;
 };
@@ -33,24 +34,24 @@ struct stream {
 	struct hlist_node by_key;
 	struct list_head all;
 	u32 numbered, last_sent;
-	struct qdisc_skb_head waiting;	/* in the order of their numbers */
+	struct qdisc_skb_head waiting;	/* waiting packets, in the order of their numbers */
 	u64 waiting_bytes;
-	struct leolink_node *node;	/* the node at which they wait */
-	struct copies *copies;		/* NULL = no packet was copied yet */
+	struct leolink_node *node;	/* the node at which the packets wait */
+	struct copies *copies;		/* NULL = no packet of the stream was copied so far */
 };
 
-/* State of a packet that waits here, in its cb; its dev is the far end of the link that brought it. */
+/* State of a packet that waits here, stored in its cb. Its dev is the far end of the link over which it arrived. */
 struct order_cb {
 	u64 since_ns, until_ns;
 	u32 bytes;
 } __packed __aligned(4);
 
-/* True while packets that have their numbers are handed from link to link. */
+/* True while packets that already have numbers move from link to link. */
 bool leolink_is_moving;
 
 static DEFINE_HASHTABLE(streams, 8);
 static LIST_HEAD(all_streams);
-static bool by_flow;	/* a setting of the run */
+static bool by_flow;	/* setting of the run */
 static struct time_travel_event next_end;
 
 static struct order_cb *order_cb(struct sk_buff *skb)
@@ -69,7 +70,7 @@ static u32 ports_of(const struct sk_buff *skb)
 	return (__force u32)ports;
 }
 
-/* The stream of a packet; NULL = it has none, or there is no memory. */
+/* The stream of a packet. NULL = the packet has no stream, or there is no memory. */
 static struct stream *stream_of(const struct sk_buff *skb, bool make)
 {
 	const struct iphdr *ip = ip_hdr(skb);
@@ -105,7 +106,7 @@ void leolink_order_set_by_flow(bool yes)
 	by_flow = yes;
 }
 
-/* a - b of numbers that wrap around */
+/* a - b, for numbers that wrap around */
 static s32 ahead(u32 a, u32 b)
 {
 	return (s32)((a - b) << 2) >> 2;
@@ -116,7 +117,10 @@ static u32 number_of(const struct sk_buff *skb)
 	return skb->hash & NUMBER_MASK;
 }
 
-/* Whether a number was entered before; enters it. A number too old for the history counts as not entered. */
+/*
+ * Enters a number. Returns whether it was entered before. If a number is too old for the history, it counts as not
+ * entered.
+ */
 static bool enter(struct history *h, u32 number)
 {
 	s32 steps = ahead(number, h->latest);
@@ -132,7 +136,7 @@ static bool enter(struct history *h, u32 number)
 	return __test_and_set_bit(number % HISTORY_PKTS, h->entered);
 }
 
-/* The copies known for a stream; NULL = out of memory. */
+/* The copies of a stream's packets; NULL = out of memory. */
 static struct copies *copies_of(struct stream *s, u32 number)
 {
 	if (!s->copies) {
@@ -143,13 +147,13 @@ static struct copies *copies_of(struct stream *s, u32 number)
 	return s->copies;
 }
 
-/* Whether a packet belongs to a stream that is numbered. */
+/* Whether a packet belongs to a numbered stream. */
 bool leolink_order_has_number(const struct sk_buff *skb)
 {
 	return stream_of(skb, false);
 }
 
-/* Whether the loss of this packet does not count, because its copy is not lost, or not yet. */
+/* Whether the loss of this packet does not count, because its other copy is not lost, or not yet. */
 bool leolink_order_spares(const struct sk_buff *skb)
 {
 	struct copies *copies;
@@ -163,8 +167,8 @@ bool leolink_order_spares(const struct sk_buff *skb)
 }
 
 /*
- * Numbers a packet that a station's link accepts. A packet that was moved from another of the station's links keeps its
- * number.
+ * Numbers a packet that a station's link accepts. If the packet was moved from another of the station's links, it keeps
+ * its number.
  */
 void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 {
@@ -179,14 +183,14 @@ void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 	__skb_set_hash(skb, ++s->numbered & NUMBER_MASK, true, false);
 }
 
-/* Clears the hash of a packet that a station's link refuses, unless the hash is already a number. */
+/* Clears the hash of a packet that a station's link refuses, unless the hash already contains a number. */
 void leolink_order_forget(struct sk_buff *skb)
 {
 	if (!leolink_is_moving)
 		skb_clear_hash(skb);
 }
 
-/* Hands over the first waiting packet. */
+/* Passes on the first packet that waits. */
 static void pass_first(struct stream *s, u64 now)
 {
 	struct sk_buff *skb = __qdisc_dequeue_head(&s->waiting);
@@ -206,7 +210,7 @@ static void pass_what_follows(struct stream *s, u64 now)
 		pass_first(s, now);
 }
 
-/* Hands over all waiting packets up to a number; packets missing before them are given up. */
+/* Passes on all waiting packets up to a number. Packets that are missing before them are given up. */
 static void pass_up_to(struct stream *s, u32 number, u64 now)
 {
 	while (s->waiting.head && ahead(number_of(s->waiting.head), number) <= 0) {
@@ -231,7 +235,7 @@ static void set_next_end(u64 now)
 		time_travel_add_event_rel(&next_end, next_ns - now);
 }
 
-/* Interrupt: the wait of at least one packet is over. */
+/* Interrupt: at least one packet has waited long enough. */
 static void end_waits(struct time_travel_event *e)
 {
 	u64 now = now_ns();
@@ -254,7 +258,10 @@ static void end_waits(struct time_travel_event *e)
 	set_next_end(now);
 }
 
-/* Hands a packet that has arrived at a station's end of a link to the station, now or in its turn. */
+/*
+ * Passes a packet that has arrived at the station's end of a link on to the station, now or when it is the packet's
+ * turn.
+ */
 void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
 	u32 bytes = link_bytes(q, skb);
@@ -315,7 +322,8 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 	s->r.waited_pkts++;
 	s->r.waiting_max_bytes = max(s->r.waiting_max_bytes, s->waiting_bytes);
 	/*
-	 * waits end in the order in which they began: an event that is already set is never too late, at worst needless
+	 * waits end in the order in which they began, so an event that is already set is never too late; at worst it is
+	 * not needed
 	 */
 	if (!next_end.pending)
 		set_next_end(now);
@@ -345,7 +353,7 @@ static bool take_ordered(void *record)
 	return true;
 }
 
-/* Records are read once, at the end of a run. Reading removes them and their streams. */
+/* The agent reads the records once, at the end of a run. Reading removes the records and their streams. */
 ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	struct leolink_ordered r;

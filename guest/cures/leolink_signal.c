@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets that the network itself sends (design/cures.md): ICMP of the types that RFC 4727 reserves for experiments,
- * from the address that RFC 7600, 4.8 gives to routers without one. A host that does not know these types discards the
- * packets (RFC 1122, 3.2.2).
+ * Packets that the network itself sends (design/cures.md). They are ICMP messages of the types that RFC 4727 reserves
+ * for experiments. Their source is the address that RFC 7600, 4.8 assigns to routers that have no address. If a host
+ * does not know these types, it discards the packets (RFC 1122, 3.2.2).
  */
 #include <linux/etherdevice.h>
 #include <linux/icmp.h>
@@ -13,8 +13,8 @@
 #define SIGNAL_TTL	64
 
 /*
- * Makes a packet from its IP header on, with headroom; NULL = out of memory. `body` follows the first four bytes of the
- * ICMP header.
+ * Creates a packet, beginning with the IP header, with free space before it; NULL = out of memory. `body` follows after
+ * the first four bytes of the ICMP header.
  */
 struct sk_buff *leolink_signal_new(u8 type, __be32 destination, const __be32 *body, u32 body_bytes, gfp_t flags)
 {
@@ -46,7 +46,7 @@ struct sk_buff *leolink_signal_new(u8 type, __be32 destination, const __be32 *bo
 	return skb;
 }
 
-/* Prepends the Ethernet header to a packet that leaves over a device. */
+/* Adds the Ethernet header to a packet that leaves over a device. */
 void leolink_signal_frame(struct sk_buff *skb, struct net_device *dev)
 {
 	const struct net_device *peer = dev->netdev_ops->ndo_get_peer_dev(dev);
@@ -59,7 +59,7 @@ void leolink_signal_frame(struct sk_buff *skb, struct net_device *dev)
 	skb->dev = dev;
 }
 
-/* Whether a packet is a marker; if so, its number. */
+/* Whether a packet is a marker. If so, also returns its number. */
 bool leolink_signal_is_marker(const struct sk_buff *skb, u32 *number)
 {
 	const struct iphdr *ip = ip_hdr(skb);

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a node does when its route to a host changes from one of its links to another, apart from sending there from now
- * on:
+ * Actions of a node when its route to a host changes from one of its links to another, in addition to sending over the
+ * new link from now on:
  *
- *	move	packets that wait at the old link go over the new one, before any newer packet. Packets already in
- *		transmission or in flight arrive by the old path.
- *	hold	packets for the new link are held until
+ *	move	packets that wait at the old link leave over the new one, before any newer packet. Packets that are
+ *		already in transmission or in flight arrive on the old path.
+ *	hold	packets for the new link are held until the instant
  *
  *			last arrival over the old link + rest of the old path - delay of the new link - rest of the new path
  *
- *		so that the first of them arrives after the last packet sent before. The agent, which knows the network,
- *		provides the rests; the node knows the other terms. Nothing is held if that instant has passed.
+ *		so that the first of them arrives after the last packet that was sent before. The agent knows the
+ *		network and provides the rests; the node knows the other terms. If that instant has passed, nothing is
+ *		held.
  *
- *	end	a marker leaves over the old link as the last packet for the host. The node where the paths meet sees from
- *		it when the old path is empty (leolink_merge.c).
+ *	end	a marker leaves over the old link as the last packet for the host. When it arrives at the node where the
+ *		paths meet, that node knows that the old path is empty (leolink_merge.c).
  *
- *	copy	for a while, copies of packets on the new link go over the old one.
- *	mark	for a while, packets on the new link are marked, so that the station that restores the order knows which
+ *	copy	for some time, packets on the new link are copied, and the copies leave over the old link.
+ *	mark	for some time, packets on the new link are marked. The station that restores the order then knows which
  *		packets may have overtaken others (leolink_window.c).
  *
- * The order is move, end, hold. With move and hold, moved packets are therefore also held, until the packets in flight
- * have passed.
+ * The order is move, end, hold. With move and hold, moved packets are therefore also held until the packets in flight
+ * have arrived.
  */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
@@ -32,7 +33,7 @@ static bool is_fifo(const struct leolink_sched *q)
 	return !leolink_has_table(q) && !q->overtakes && !q->child;
 }
 
-/* Takes the waiting packets for a host out of the queue, in order; the packets behind them move up. */
+/* Removes the waiting packets for a host from the queue, in order. The packets behind them move up. */
 static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct qdisc_skb_head *list = &q->sch->q;
@@ -57,8 +58,8 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 		q->r.waiting_bytes -= link_bytes(q, skb);
 		q->r.busy_ns -= cb(skb)->serialise_ns;
 		/*
-		 * the first packet of a list keeps its next pointer (__qdisc_enqueue_tail), here to a packet of this
-		 * link
+		 * the first packet of a list keeps its next pointer (__qdisc_enqueue_tail), which here points to a
+		 * packet of this link
 		 */
 		skb->next = NULL;
 		__qdisc_enqueue_tail(skb, taken);
@@ -69,13 +70,13 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 	leolink_advance(q, now);
 }
 
-/* Hands a packet from one link of a node to another. Consumes it. */
+/* Moves a packet from one link of a node to another. Consumes the packet. */
 static int hand_over(struct sk_buff *skb, struct net_device *dev)
 {
 	const struct net_device *peer = dev->netdev_ops->ndo_get_peer_dev(dev);
 	struct ethhdr *eth;
 
-	/* a capture may share the packet's bytes */
+	/* a capture may use the same bytes as the packet */
 	if (!peer || skb_ensure_writable(skb, ETH_HLEN)) {
 		kfree_skb(skb);
 		return -ENOMEM;
@@ -84,12 +85,12 @@ static int hand_over(struct sk_buff *skb, struct net_device *dev)
 	ether_addr_copy(eth->h_dest, peer->dev_addr);
 	ether_addr_copy(eth->h_source, dev->dev_addr);
 	skb->dev = dev;
-	/* a full queue records the drop itself, as for any packet */
+	/* if the queue is full, it records the drop itself, as for any packet */
 	dev_queue_xmit(skb);
 	return 0;
 }
 
-/* Sends the copy of a packet that one link takes over another link of the node. */
+/* Sends a copy of a packet. One link of the node takes the packet, and another link sends the copy. */
 void leolink_switch_send_copy(struct leolink_sched *q, struct sk_buff *copy, int ifindex)
 {
 	bool was_moving = leolink_is_moving;
@@ -106,7 +107,7 @@ void leolink_switch_send_copy(struct leolink_sched *q, struct sk_buff *copy, int
 	rcu_read_unlock();
 }
 
-/* Sends the marker that ends the old path. It can be lost like any packet. */
+/* Sends the marker that ends the old path. The marker can be lost like any packet. */
 static void send_marker(struct leolink_sched *from, const struct leolink_switch *s, struct sk_buff *marker)
 {
 	struct net_device *dev = qdisc_dev(from->sch);
@@ -161,7 +162,7 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		r->moved_pkts++;
 		r->moved_bytes += link_bytes(from, skb);
 	}
-	/* moved packets count as offered to the link that sends them */
+	/* moved packets count as offered to the link that sends them, not to this one */
 	from->r.offered_pkts -= r->moved_pkts;
 	from->r.offered_bytes -= r->moved_bytes;
 	sch_tree_unlock(from->sch);
@@ -192,7 +193,8 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		leolink_hold_free(hold);
 	}
 	/*
-	 * packets in flight cannot be moved, and are late if the new path is shorter; without rests none of them arrive
+	 * packets in flight cannot be moved, and arrive late if the new path is shorter; without rests, none of them
+	 * arrive
 	 */
 	if (s->flags == LEOLINK_SWITCH_MOVE && !r->marker && !r->refused && !s->copy_ns &&
 	    (s->rest_from_ns || s->rest_to_ns) && last_ns + s->rest_from_ns > now + rest_ns)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * draws: the streams of draws.h, and replacements of the kernel's own random functions for all files that do not
- * include it.
+ * draws: the streams of draws.h, and functions that replace the kernel's own random functions in all files that do not
+ * include draws.h.
  *
- * Linked with --wrap for each function of drivers/char/random.c that others call (guest/build.sh): drivers, mm and
- * modules draw from one stream, in the order of their calls. The pool itself keeps working, but nothing reads it.
+ * Linked with --wrap for each function of drivers/char/random.c that other files call (guest/build.sh). Drivers, mm and
+ * modules draw from one stream, in the order of their calls. The kernel's pool still works, but nothing reads it.
  */
 #define DRAWS_WITHOUT_FILE
 #include "draws.h"
@@ -17,7 +17,7 @@
 #include <net/inet_sock.h>
 #include <net/tcp.h>
 
-/* host/seed.c */
+/* defined in host/seed.c */
 unsigned long long leowarp_seed(void);
 
 u8 __wrap_get_random_u8(void);
@@ -48,9 +48,10 @@ static u64 draws_next_of_file(struct draws *draws)
 }
 
 /*
- * The draws of a connection depend on its addresses and ports, on how many packets it has delivered, and on how many
- * draws it has made since then. Draws of other connections do not change them. A congestion control makes all its draws
- * at once, while it handles an ACK or a timeout. To count them, it is enough to remember the state of the last draw.
+ * The draws of a connection depend on its addresses and ports, and on the number of packets that it has delivered. They
+ * also depend on the number of draws that it has made since the last of these was delivered. Draws of other connections
+ * do not affect them. A congestion control makes all its draws together, while it handles one ACK or timeout. To count
+ * the draws, it is therefore enough to remember the state of the last one.
  */
 static u64 last_state;
 static u32 draws_of_last_state;
@@ -72,7 +73,7 @@ u64 draws_next(struct draws *draws, const struct sock *connection)
 	return connection ? draws_next_of_connection(connection) : draws_next_of_file(draws);
 }
 
-/* A bound of 0 means no bound: like __get_random_u32_below(), this then returns any number */
+/* A bound of 0 means that there is no bound. As with __get_random_u32_below(), any number may then be returned */
 u32 draws_below(struct draws *draws, const struct sock *connection, u32 ceil)
 {
 	u32 below;

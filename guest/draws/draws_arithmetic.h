@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arithmetic of draws: numbers in, numbers out. Compiled into the kernel, and by the tests on the host
- * (tests/guest/draws_arithmetic_test.py).
+ * The arithmetic of draws. These functions only compute with numbers. They are compiled into the kernel, and also by
+ * the tests on the host (tests/guest/draws_arithmetic_test.py).
  */
 #ifndef LEOWARP_DRAWS_ARITHMETIC_H
 #define LEOWARP_DRAWS_ARITHMETIC_H
@@ -22,7 +22,8 @@ typedef uint64_t u64;
 #define DRAWS_GOLDEN 0x9e3779b97f4a7c15ULL
 
 /*
- * FNV-1a; the agent also uses it to derive a stream's seed from the run's seed and a name (substream() in network.rs)
+ * FNV-1a. The agent also uses it to derive a stream's seed from the run's seed and a name (substream() in
+ * network/directions.rs)
  */
 static inline u64 draws_fnv(u64 hash, const void *bytes, size_t length)
 {
@@ -38,7 +39,7 @@ static inline u64 draws_fnv_u64(u64 hash, u64 number)
 	return hash;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014), as in seed.c: the stream's next 64 bits */
+/* splitmix64 (Steele, Lea, Flood 2014), as in seed.c. Returns the stream's next 64 bits */
 static inline u64 draws_step(u64 *state)
 {
 	u64 z = (*state += DRAWS_GOLDEN);
@@ -48,15 +49,18 @@ static inline u64 draws_step(u64 *state)
 	return z ^ (z >> 31);
 }
 
-/* State of a file's stream, from the run's seed, the file's name, and whether the first process runs yet (0, 1) */
+/*
+ * State of a file's stream. It depends on the run's seed, the file's name, and whether the first process already runs
+ * (0, 1)
+ */
 static inline u64 draws_state_of_file(u64 seed, const char *name, size_t length, bool runs)
 {
 	return draws_fnv_u64(draws_fnv(draws_fnv_u64(DRAWS_FNV_BASIS, seed), name, length), runs);
 }
 
 /*
- * State of an IPv4 connection's stream, as seen by the side that draws: addresses and ports as numbers, delivered
- * packets
+ * State of an IPv4 connection's stream. Addresses and ports are numbers, as seen by the side that draws. The state also
+ * depends on the number of delivered packets
  */
 static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 own_port, u32 others_port, u32 delivered_pkts)
 {
@@ -67,9 +71,9 @@ static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 o
 }
 
 /*
- * A number below ceil, from 64 random bits; false if another draw is needed. Lemire's multiplication without bias
- * (2019), as in get_random_u32_below(): 2^32 % ceil of the 2^32 upper halves are rejected, so that every result is
- * equally likely.
+ * A number below ceil, from 64 random bits. Returns false if another draw is needed. This is Lemire's multiplication
+ * without bias (2019), as in get_random_u32_below(). 2^32 % ceil of the 2^32 upper halves are rejected, so that all
+ * results are equally likely.
  */
 static inline bool draws_below_of(u64 bits, u32 ceil, u32 *below)
 {

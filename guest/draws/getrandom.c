@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * getrandom: random numbers for programs, from getrandom(2), /dev/urandom and /dev/random. All programs share one
- * stream, in the order of their calls. The agent has a separate stream, so that its draws do not affect programs.
+ * getrandom: random numbers for programs that call getrandom(2) or read /dev/urandom or /dev/random. All programs share
+ * one stream, in the order of their calls. The agent has a stream of its own, so its draws do not affect programs.
  *
- * Linked with --wrap for the system call and for both devices' operations (guest/build.sh).
+ * Linked with --wrap for the system call, and for the operations of both devices (guest/build.sh).
  */
 #define DRAWS_WITHOUT_FILE
 #include "draws.h"
@@ -18,7 +18,9 @@ extern const struct file_operations __wrap_random_fops, __wrap_urandom_fops;
 
 static struct draws programs = { .name = "programs" }, agent = { .name = "agent" };
 
-/* Same as the kernel's get_random_bytes_user(): returns what was copied, or -EFAULT if nothing could be */
+/*
+ * Same as the kernel's get_random_bytes_user(). Returns the number of copied bytes, or -EFAULT if none could be copied
+ */
 static ssize_t getrandom_fill(struct iov_iter *to)
 {
 	u8 block[256];
@@ -58,7 +60,7 @@ static ssize_t getrandom_read(struct kiocb *file, struct iov_iter *to)
 	return getrandom_fill(to);
 }
 
-/* Data written to the devices would be mixed into the pool, which nothing reads, so it is discarded */
+/* The kernel would mix data written to the devices into its pool. Nothing reads the pool, so the data are discarded */
 static ssize_t getrandom_write(struct kiocb *file, struct iov_iter *from)
 {
 	size_t length = iov_iter_count(from);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A fault in the kernel prints where it happened: the registers and the call stack.
+ * Makes a fault in the kernel print where it happened: the registers and the call stack.
  *
- * Before working on this file read arch/um/kernel/trap.c. After a bad address the kernel prints its registers without
- * the stack, at a level that `quiet` hides. After a division by zero (SIGFPE) or an invalid instruction (SIGILL) it
- * prints only the signal's number. The host reads the function names on the console (python/leowarp/guest/places.py).
+ * Before working on this file, read arch/um/kernel/trap.c. After an access to a bad address, the kernel prints its
+ * registers but not its stack, at a log level that `quiet` hides. After a division by zero (SIGFPE) or an invalid
+ * instruction (SIGILL) it prints only the signal's number. The host reads the names of functions on the console
+ * (python/leowarp/guest/places.py).
  *
  * Linked with --wrap=show_regs and --wrap=relay_signal (guest/build.sh).
  */
@@ -12,15 +13,15 @@
 #include <linux/sched.h>
 #include <linux/sched/debug.h>
 #include <linux/signal.h>
-#include <linux/version.h>
 #include <asm/ptrace.h>
 #include <asm/ucontext.h>
 #include <kern_util.h>
+#include "signal_context.h"
 
-/* Declared by type, so that a kernel with another signature does not compile */
+/* Declared by typeof, so that a kernel in which the signature differs does not compile */
 typeof(show_regs) __real_show_regs, __wrap_show_regs;
 typeof(relay_signal) __real_relay_signal, __wrap_relay_signal;
-/* Declared with the type of libc in sysdep/mcontext.h */
+/* sysdep/mcontext.h declares this function with libc's type of the context */
 void get_regs_from_mc(struct uml_pt_regs *regs, struct sigcontext *context);
 
 void __wrap_show_regs(struct pt_regs *regs)
@@ -29,7 +30,7 @@ void __wrap_show_regs(struct pt_regs *regs)
 
 	console_verbose();
 	__real_show_regs(regs);
-	/* Reading the stack may itself fault, because the stack pointer may point anywhere by now */
+	/* Reading the stack may cause another fault, because the stack pointer may have any value by now */
 	if (has_shown_stack)
 		return;
 	has_shown_stack = true;
@@ -37,27 +38,18 @@ void __wrap_show_regs(struct pt_regs *regs)
 	show_stack(current, NULL, KERN_INFO);
 }
 
-/* The stack frame of a signal, as the host's kernel makes it (arch/x86/include/asm/sigframe.h) */
+/* The stack frame of a signal, as the host's kernel creates it (arch/x86/include/asm/sigframe.h) */
 struct frame {
 	void *restorer;
 	struct ucontext context;
 	struct siginfo info;
 };
 
-/* From 6.16 on the machine context is the last argument */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
-#define AND_CONTEXT
-#define WITH_CONTEXT
-#else
-#define AND_CONTEXT , void *mc
-#define WITH_CONTEXT , mc
-#endif
-
 void __wrap_relay_signal(int sig, struct siginfo *info, struct uml_pt_regs *regs AND_CONTEXT)
 {
 	if (!UPT_IS_USER(regs)) {
 		/*
-		 * The kernel has saved the registers only after a SIGSEGV (sig_handler_common,
+		 * The kernel has saved the registers only if the signal is SIGSEGV (sig_handler_common,
 		 * arch/um/os-Linux/signal.c)
 		 */
 		get_regs_from_mc(regs, &container_of(info, struct frame, info)->context.uc_mcontext);

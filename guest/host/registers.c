@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Support for hosts whose XSAVE area is larger than the guest kernel expects (every processor with AMX). Also a record
- * of the last system calls of guest processes, for error messages.
+ * Supports hosts whose XSAVE area is larger than the guest kernel expects. This is the case for every processor with
+ * AMX. Also records the last system calls of guest processes, for error messages.
  *
- * Before working on this file read arch/x86/um/os-Linux/registers.c and, of the host's kernel, ptrace_regset() in
+ * Before working on this file, read arch/x86/um/os-Linux/registers.c. In the host's kernel, read ptrace_regset() in
  * kernel/ptrace.c and xstateregs_set() in arch/x86/kernel/fpu/regset.c.
  *
- * The kernel is linked with --wrap=ptrace, so its requests come here. Where shortcut.c is linked, they go through it first.
+ * The kernel is linked with --wrap=ptrace, so its ptrace requests arrive here. If shortcut.c is linked, they pass
+ * through shortcut.c first.
  *
  * Linux 6.12 keeps the floating-point registers of a guest process in 2,696 bytes (HOST_FP_SIZE in
- * arch/x86/um/user-offsets.c) and hands these to PTRACE_SETREGSET. The host truncates a buffer that is too long, but
- * answers EFAULT to one that is shorter than its own XSAVE area, which is 11,008 bytes with AMX. On such a host we read
- * the whole area first, replace its beginning by the guest's bytes, and write all of it back. Linux 6.13 asks the host
- * for the size ("um: switch to regset API and depend on XSTATE"); its requests are long enough and pass through.
+ * arch/x86/um/user-offsets.c), and passes these bytes to PTRACE_SETREGSET. The host truncates a buffer that is too
+ * long. If a buffer is shorter than the host's own XSAVE area, which is 11,008 bytes with AMX, the host answers EFAULT.
+ * On such a host, this file first reads the whole area, replaces its beginning by the guest's bytes, and writes the
+ * whole area back. Linux 6.13 asks the host for the size ("um: switch to regset API and depend on XSTATE"). Its
+ * requests are long enough, and pass through unchanged.
  *
- * The bytes beyond the guest's belong to the host process, which all threads of a guest process share. Only AMX's tiles
- * lie there, and they stay in their initial state: a process must ask for them by arch_prctl(ARCH_REQ_XCOMP_PERM),
- * which the guest kernel answers with EINVAL (arch/x86/um/syscalls_64.c). AVX, AVX-512 and PKRU end at byte 2,696 at
- * most.
+ * The bytes after the guest's bytes belong to the host process, which all threads of a guest process share. They only
+ * contain AMX's tiles, which stay in their initial state. A process would have to ask for them by
+ * arch_prctl(ARCH_REQ_XCOMP_PERM), to which the guest kernel answers EINVAL (arch/x86/um/syscalls_64.c). AVX, AVX-512
+ * and PKRU end at byte 2,696 or before.
  *
- * One area is enough: the guest has one processor, and nothing is scheduled between the calls below.
+ * One area is enough, because the guest has one processor and nothing is scheduled between the calls below.
  */
 #include <elf.h>
 #include <errno.h>
@@ -30,21 +32,21 @@
 
 #include "registers.h"
 
-/* Six times what today's largest host needs */
+/* Six times as large as the largest present host needs */
 #define AREA_BYTES 65536
-/* Number of system calls that are kept, the latest ones */
+/* Number of the latest system calls that are kept */
 #define LAST_CALLS 8
 
 long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
 long __wrap_ptrace(enum __ptrace_request request, ...);
 
 /*
- * System calls of guest processes. A reader outside the guest uses them to report what a program does while virtual
- * time does not advance. python/leowarp/guest/watch.py knows the layout.
+ * The latest system calls of guest processes. A reader outside the guest uses them to report what a program does while
+ * virtual time does not advance. python/leowarp/guest/watch.py depends on this layout.
  */
 struct leowarp_calls {
 	uint64_t count;
-	/* The newest is last[(count - 1) % LAST_CALLS] */
+	/* The newest call is last[(count - 1) % LAST_CALLS] */
 	struct {
 		uint32_t pid, number;
 	} last[LAST_CALLS];
@@ -54,7 +56,10 @@ extern struct leowarp_calls leowarp_calls;
 struct leowarp_calls leowarp_calls;
 
 static unsigned char area[AREA_BYTES];
-/* Size of the host's XSAVE area; the same for all processes, since a host's features never change. 0: not known yet */
+/*
+ * Size of the host's XSAVE area. It is the same for all processes, because the features of a host never change. 0 = not
+ * known yet
+ */
 static size_t host_bytes;
 
 static long set_xstate(pid_t pid, struct iovec *given)
@@ -67,7 +72,7 @@ static long set_xstate(pid_t pid, struct iovec *given)
 		if (result < 0)
 			return result;
 		if (whole.iov_len == sizeof(area)) {
-			/* Possibly truncated by the buffer */
+			/* The buffer may have truncated the area */
 			fprintf(stderr, "leowarp: the host's XSAVE area has %d bytes or more\n", AREA_BYTES);
 			errno = E2BIG;
 			return -1;
@@ -95,7 +100,7 @@ long leowarp_ptrace(enum __ptrace_request request, pid_t pid, void *address, voi
 	if (request == PTRACE_SETREGSET && address == (void *)NT_X86_XSTATE)
 		return set_xstate(pid, data);
 	result = __real_ptrace(request, pid, address, data);
-	/* Negative if the process stopped for another reason */
+	/* orig_rax is negative if the process stopped for a reason other than a system call */
 	if (request == PTRACE_GETREGS && !result && (long)general->orig_rax >= 0)
 		note_call(pid, (long)general->orig_rax);
 	return result;
@@ -107,7 +112,7 @@ long __wrap_ptrace(enum __ptrace_request request, ...)
 	pid_t pid;
 	void *address, *data;
 
-	/* Three arguments, as in glibc's ptrace, although some callers pass fewer */
+	/* There are three arguments, as in glibc's ptrace, although some callers pass fewer */
 	va_start(arguments, request);
 	pid = va_arg(arguments, pid_t);
 	address = va_arg(arguments, void *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* ptrace requests of the guest kernel to its host. */
+/* Requests by ptrace from the guest kernel to its host. */
 #ifndef LEOWARP_REGISTERS_H
 #define LEOWARP_REGISTERS_H
 #include <sys/ptrace.h>
@@ -7,10 +7,10 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-/* ptrace(2), for hosts with an XSAVE area of any size. */
+/* Same as ptrace(2), but works on hosts with an XSAVE area of any size. */
 long leowarp_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
 
-/* The same with fewer requests (shortcut.c); NULL in a kernel without it */
+/* The same, with fewer requests to the host (shortcut.c). NULL in a kernel without shortcut.c */
 long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, void *data) __attribute__((weak));
 
 #endif

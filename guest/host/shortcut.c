@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fewer requests to the host for each system call of a guest process.
+ * Reduces the number of requests to the host for each system call of a guest process.
  *
- * Before working on this file read userspace() in arch/um/os-Linux/skas/process.c.
+ * Before working on this file, read userspace() in arch/um/os-Linux/skas/process.c.
  *
- * Linux 6.12 asks the host six times for each system call of a guest process: SETREGS, SETREGSET (floating point), SYSEMU,
- * wait, GETREGS, GETREGSET. A process changes its registers only while it runs. So this file keeps what was read last:
- *	SETREGSET	with unchanged bytes is left out (the host would allocate, copy and check 2,696 bytes);
- *	SETREGS		that returns from a system call and changes only rax becomes POKEUSER;
- *	GETREGSET	after a system call is put off until the bytes are needed (struct known, owed). In 6.12 they are needed
- *			when another thread of the process is about to run, when anything else is asked of the process, and
- *			when a signal frame is written (owed.c). fork(), exec() and sigreturn() use the bytes too; after these,
- *			and after all calls that are not in is_plain(), the bytes are read at once.
+ * For each system call of a guest process, Linux 6.12 makes six requests to the host: SETREGS, SETREGSET (floating
+ * point), SYSEMU, wait, GETREGS and GETREGSET. A process changes its registers only while it runs. This file therefore
+ * keeps the registers that were read last:
+ *
+ *	SETREGSET	is omitted if the bytes are unchanged (the host would allocate, copy and check 2,696 bytes);
+ *	SETREGS		becomes POKEUSER if it returns from a system call and only changes rax;
+ *	GETREGSET	after a system call is postponed until the bytes are needed (struct known, owed). In 6.12 they
+ *			are needed when another thread of the process is about to run, when any other request is made
+ *			for the process, and when a signal frame is written (owed.c). fork(), exec() and sigreturn() use
+ *			the bytes, too. After these, and after all calls that are not in is_plain(), the bytes are read
+ *			at once.
+ *
  * Measurements: design/programs.md.
  */
 #include <elf.h>
@@ -28,17 +32,18 @@
 #include "registers.h"
 
 /*
- * Longest request whose bytes are kept. Linux 6.12's has 2,696 bytes; longer ones, of a later kernel on a host with
- * AMX, pass through
+ * Longest request whose bytes are kept. Requests of Linux 6.12 have 2,696 bytes. Longer requests, of a later kernel on
+ * a host with AMX, pass through
  */
 #define KEPT_BYTES 4096
 /*
- * Number of slots for host processes whose registers are known. The process id selects the slot, which the latest
- * process owns
+ * Number of slots for host processes whose registers are known. The process id selects the slot, which belongs to the
+ * process that used it last
  */
 #define PLACES 64
 /*
- * Results that the host reads as "restart the system call": ERESTARTSYS to ERESTART_RESTARTBLOCK, include/linux/errno.h
+ * Results that the host understands as "restart the system call": ERESTARTSYS to ERESTART_RESTARTBLOCK of
+ * include/linux/errno.h
  */
 #define RESTART_FIRST (-512L)
 #define RESTART_LAST (-516L)
@@ -48,20 +53,23 @@ struct known {
 	pid_t pid;
 	bool has_general, has_floating;
 	struct user_regs_struct general;
-	/* The length of the request, and of the host's answer: the shorter of the request and the host's XSAVE area */
+	/*
+	 * Length of the request, and length of the host's answer. The second is the minimum of the request's length and
+	 * the size of the host's XSAVE area
+	 */
 	size_t asked_bytes, floating_bytes;
 	unsigned char floating[KEPT_BYTES];
-	/* The kernel's buffer that was left unfilled although the kernel asked to fill it. NULL: none */
+	/* Buffer that the kernel asked to fill, and that is not filled yet. NULL = there is no such buffer */
 	void *owed;
 };
 
 /*
- * Mapped at the first request: 280 kB more of static data would move the kernel's memory, and so change whatever
- * depends on addresses (design/kernel-config.md).
+ * The array is mapped at the first request. 280 kB more of static data would move the kernel's memory, and would change
+ * everything that depends on addresses (design/kernel-config.md).
  */
 static struct known *places;
 
-/* The kernel's memcmp takes a microsecond for an XSAVE area; the length is a multiple of 8 */
+/* The kernel's memcmp takes a microsecond for an XSAVE area. The length must be a multiple of 8 */
 static bool is_same(const void *a, const void *b, size_t bytes)
 {
 	const uint64_t *x = a, *y = b;
@@ -86,7 +94,7 @@ static long read_floating(struct known *known, struct iovec *into)
 	return result;
 }
 
-/* Fills the kernel's buffer that was left unfilled, while the process is still stopped */
+/* Fills the kernel's buffer that was not filled before, while the process is still stopped */
 static long pay(struct known *known)
 {
 	struct iovec into = { .iov_base = known->owed, .iov_len = known->asked_bytes };
@@ -96,14 +104,14 @@ static long pay(struct known *known)
 	known->owed = NULL;
 	if (read_floating(known, &into) == 0)
 		return 0;
-	/* Killed by the kernel or from outside: the process never runs again */
+	/* The process was killed, by the kernel or from outside, and never runs again */
 	if (errno == ESRCH)
 		return 0;
 	fprintf(stderr, "leowarp: the registers of process %d cannot be read: %s\n", known->pid, strerror(errno));
 	return -1;
 }
 
-/* Known registers of a process; NULL: nothing may be kept, and errno says why */
+/* Known registers of a process. NULL = no registers can be kept, and errno is set */
 static struct known *known_of(pid_t pid)
 {
 	struct known *known;
@@ -126,8 +134,8 @@ static struct known *known_of(pid_t pid)
 }
 
 /*
- * System calls in which the kernel neither reads nor writes the caller's floating-point registers, unless a signal
- * frame is written at their end. Programs make these calls by the thousand.
+ * System calls in which the kernel neither reads nor writes the caller's floating-point registers, unless it writes a
+ * signal frame at their end. Programs make thousands of these calls.
  */
 static bool is_plain(unsigned long number)
 {
@@ -151,7 +159,10 @@ static long get_floating(struct known *known, struct iovec *into)
 		into->iov_len = known->floating_bytes;
 		return 0;
 	}
-	/* orig_rax is the number of a system call only if the process has stopped for one; otherwise it is negative */
+	/*
+	 * orig_rax is the number of a system call only if the process has stopped for a system call. Otherwise it is
+	 * negative
+	 */
 	if (&leowarp_owed_is_paid && into->iov_len <= KEPT_BYTES && known->has_general && is_plain(known->general.orig_rax)) {
 		known->owed = into->iov_base;
 		known->asked_bytes = into->iov_len;
@@ -164,7 +175,7 @@ static long set_floating(struct known *known, struct iovec *given)
 {
 	size_t asked_bytes = given->iov_len;
 
-	/* The process has not run since it stopped, and the kernel has not touched the buffer */
+	/* The process has not run since it stopped, and the kernel has not changed the buffer */
 	if (known->owed == given->iov_base && known->asked_bytes == asked_bytes) {
 		known->owed = NULL;
 		return 0;
@@ -196,7 +207,7 @@ static long set_general(struct known *known, const struct user_regs_struct *give
 
 	but_result.rax = known->general.rax;
 	/*
-	 * The kernel passes -1 for "no system call", so that the host does not restart one; the host's decision also
+	 * The kernel passes -1 for "no system call", so that the host does not restart one. The host's decision also
 	 * depends on rax
 	 */
 	but_result.orig_rax = known->general.orig_rax;
@@ -214,7 +225,7 @@ static void owed_in(const void *from, size_t bytes, bool is_wanted)
 	for (struct known *known = places; known && known < places + PLACES; known++) {
 		if (!known->owed || (uintptr_t)known->owed - (uintptr_t)from >= bytes)
 			continue;
-		/* The kernel would continue with registers of another moment */
+		/* Otherwise the kernel would continue with registers from another moment */
 		if (is_wanted && pay(known) < 0)
 			__builtin_trap();
 		known->owed = NULL;
@@ -236,7 +247,7 @@ long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, v
 	bool is_floating = address == (void *)NT_X86_XSTATE;
 	struct known *known;
 
-	/* A process that is to be traced asks this about itself */
+	/* A process that is to be traced makes this request about itself */
 	if (request == PTRACE_TRACEME)
 		return leowarp_ptrace(request, pid, address, data);
 	known = known_of(pid);
@@ -252,7 +263,7 @@ long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, v
 		return set_general(known, data);
 	if (request == PTRACE_GETSIGINFO)
 		return leowarp_ptrace(request, pid, address, data);
-	/* Any other request may change the registers or let the process run */
+	/* Any other request may change the registers or make the process run */
 	if (pay(known) < 0)
 		return -1;
 	known->has_general = known->has_floating = false;

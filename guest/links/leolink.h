@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * leolink: netlink attributes, the records that the agent reads, the state of one direction of a link, and the
- * functions that the parts share. Each part uses only parts above it in this list:
+ * leolink: the netlink attributes, the records that the agent reads, the state of one direction of a link, and the
+ * functions that the parts share. Each part uses only the parts above it in this list:
  *
- *	leolink_table.c		tables by time of what a link does
+ *	leolink_table.c		tables of what a link does at which time
  *	leolink_overtake.c	packets that overtake each other
- *	leolink_no_cures.c	replaces guest/cures (leolink_cures.h) if that is not linked
- *	leolink_drops.c		which packets were lost
- *	leolink_arrivals.c	the earliest arrival of all links
- *	leolink_schedule.c	when a packet starts, departs and arrives
- *	leolink_links.c		all links
- *	leolink_direct.c	packets go from one link straight into the next; leolink_kernel.c replaces it if not linked
- *	leolink_proc.c		/proc/leolink
- *	leolink_child.c		another queueing discipline instead of the FIFO
- *	leolink_change.c	netlink
+ *	leolink_no_cures.c	replaces guest/cures (leolink_cures.h) in a kernel without cures
+ *	leolink_drops.c		records of lost packets
+ *	leolink_arrivals.c	finds the earliest arrival of all links
+ *	leolink_schedule.c	computes when a packet starts, departs and arrives
+ *	leolink_links.c		list of all links
+ *	leolink_direct.c	moves packets directly from one link into the next; without it, leolink_kernel.c is used
+ *	leolink_proc.c		files in /proc/leolink
+ *	leolink_child.c		another queueing discipline that replaces the FIFO
+ *	leolink_change.c	netlink messages
  *	leolink_qdisc.c		the model, and the queueing discipline registered with the kernel
  */
 #ifndef LEOLINK_H
@@ -35,21 +35,21 @@ enum {
 	LEOLINK_DELAY_NS,	/* u64 */
 	LEOLINK_LIMIT_PKTS,	/* u32: U32_MAX = none */
 	LEOLINK_LIMIT_BYTES,	/* u32: U32_MAX = none */
-	LEOLINK_OVERHEAD_BYTES,	/* s32: added to the frame's length */
+	LEOLINK_OVERHEAD_BYTES,	/* s32: number of bytes added to the frame's length */
 	LEOLINK_LOSS,		/* u32: probability times 2^32 */
 	LEOLINK_SEED,		/* u64 */
 	LEOLINK_DOWN,		/* u32: 1 = refuse offered packets */
-	LEOLINK_FLUSH,		/* flag: drop all held packets */
-	LEOLINK_CAPACITY,	/* struct leolink_row[]: appended to the table of capacities */
-	LEOLINK_CHANNEL,	/* struct leolink_row[]: appended to the table of delays and losses */
-	LEOLINK_ORIGIN,		/* u64: clock time of the tables' 0; sent before them or with them */
-	LEOLINK_IN_ORDER,	/* u32: 0 = a packet that meets a smaller delay overtakes */
-	LEOLINK_PROBE_BYTES,	/* u32: the measured delay includes the transmission of a packet of this length */
-	LEOLINK_SWITCH,		/* struct leolink_switch: packets for a host leave over this direction from now on */
-	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; set first */
-	LEOLINK_MERGE,		/* struct leolink_merge: arriving packets for a host wait for a marker */
-	LEOLINK_MARKERS,	/* flag: markers may arrive */
-	LEOLINK_NOTICE,		/* struct leolink_notice: the node notifies a host */
+	LEOLINK_FLUSH,		/* flag: drop all packets that the link holds */
+	LEOLINK_CAPACITY,	/* struct leolink_row[]: rows to append to the table of capacities */
+	LEOLINK_CHANNEL,	/* struct leolink_row[]: rows to append to the table of delays and losses */
+	LEOLINK_ORIGIN,		/* u64: clock time at which the tables begin; sent before or with the tables */
+	LEOLINK_IN_ORDER,	/* u32: 0 = a packet with a smaller delay may overtake others */
+	LEOLINK_PROBE_BYTES,	/* u32: length of packets that measured the delay, which includes their transmission */
+	LEOLINK_SWITCH,		/* struct leolink_switch: from now on, packets for a host leave over this direction */
+	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; must be set first */
+	LEOLINK_MERGE,		/* struct leolink_merge: packets for a host that arrive wait for a marker */
+	LEOLINK_MARKERS,	/* flag: markers may arrive over this direction */
+	LEOLINK_NOTICE,		/* struct leolink_notice: the node sends a host a notice */
 	__LEOLINK_MAX,
 };
 #define LEOLINK_MAX (__LEOLINK_MAX - 1)
@@ -61,7 +61,7 @@ struct leolink_cb {
 	u64 arrive_ns;
 	u32 serialise_ns : 31;
 	u32 lost : 1;
-} __packed __aligned(4);	/* a qdisc has only these 20 bytes in an skb */
+} __packed __aligned(4);	/* in an skb, a qdisc has only these 20 bytes */
 
 /* One record of /proc/leolink/links. crates/agent reads it by these offsets. */
 struct leolink_record {
@@ -74,26 +74,27 @@ struct leolink_record {
 	u64 delivered_pkts, delivered_bytes;
 	u64 dropped_pkts[CAUSES], dropped_bytes[CAUSES];
 	u64 held_pkts, held_bytes;
-	u64 busy_ns;		/* transmission time of all accepted packets */
+	u64 busy_ns;		/* sum of the transmission times of all accepted packets */
 	u64 delay_ns;
 	u64 max_bytes;
-	u64 max_pkts_at_ns, max_bytes_at_ns;	/* when each maximum was first reached; 0 = nothing has waited */
+	u64 max_pkts_at_ns, max_bytes_at_ns;	/* when each maximum was first reached; 0 = no packet has waited */
 };
 
-/* One record of /proc/leolink/drops: a lost packet, with time, place and cause. */
+/* One record of /proc/leolink/drops: a lost packet, with the time, place and cause of the loss. */
 struct leolink_drop {
 	u64 t_ns;
 	u32 id;
-	u32 cause;		/* 1 queue, 2 loss, 3 link down */
+	u32 cause;		/* 1 = queue full, 2 = loss, 3 = link down */
 	u32 frame_bytes;
 	u32 captured;
-	u8 data[40];		/* the packet's first bytes, from the IP header on */
+	u8 data[40];		/* the packet's first bytes, beginning at the IP header */
 };
 
 /*
- * One row of a table, in force from t_ns on. In netlink t_ns counts from the tables' 0; in the stored table it is a
- * clock time. Capacity: value in bit/s, 0 = nothing is sent, LEOLINK_UNSHAPED = no limit. Channel: value is the delay
- * in ns; loss is a probability times 2^32, U32_MAX = certain.
+ * One row of a table, valid from t_ns on. In netlink messages, t_ns counts from the tables' time 0. In the stored
+ * table, t_ns is a clock time. In a table of capacities, value is in bit/s; 0 = nothing is sent, LEOLINK_UNSHAPED = no
+ * limit. In a table of delays and losses (channel), value is the delay in ns. loss is a probability times 2^32; U32_MAX
+ * = certain.
  */
 struct leolink_row {
 	u64 t_ns;
@@ -108,57 +109,60 @@ struct leolink_row {
 struct leolink_order {
 	u32 flags;
 	u32 zero;
-	u64 delay_ns;		/* how long a packet waits for missing ones before it */
+	u64 delay_ns;		/* how long a packet waits for earlier packets that are missing */
 };
 
-#define LEOLINK_ORDER_NUMBER	1	/* numbers the packets that it accepts */
-#define LEOLINK_ORDER_RESTORE	2	/* delivers packets in the order of their numbers */
-#define LEOLINK_ORDER_BY_FLOW	4	/* one sequence of numbers per flow, not per pair of hosts */
-#define LEOLINK_ORDER_ADVANCED	8	/* only a packet that came by a new path waits for those before it */
-#define LEOLINK_ORDER_ELIMINATE	16	/* discards the second of two copies of a packet */
+#define LEOLINK_ORDER_NUMBER	1	/* the link numbers the packets that it accepts */
+#define LEOLINK_ORDER_RESTORE	2	/* the link delivers packets in the order of their numbers */
+#define LEOLINK_ORDER_BY_FLOW	4	/* one sequence of numbers per flow; otherwise one per pair of hosts */
+#define LEOLINK_ORDER_ADVANCED	8	/* a packet waits for earlier ones only if it came by a new path */
+#define LEOLINK_ORDER_ELIMINATE	16	/* the link discards the second of two copies of a packet */
 
-/* The node's route to a host changes to this direction, from another direction of the same node. */
+/* The node's route to a host changes from another direction of the node to this direction. */
 struct leolink_switch {
-	u32 from;		/* id of the other direction */
-	__be32 destination;	/* the host's address */
-	u64 rest_from_ns;	/* time from the far end of the other direction to the host, for the last packet ... */
-	u64 rest_to_ns;		/* ... and for the first one over this direction */
+	u32 from;		/* id of the previous direction */
+	__be32 destination;	/* address of the host */
+	u64 rest_from_ns;	/* time to the host from the far end of the previous direction, for its last packet */
+	u64 rest_to_ns;		/* time to the host from the far end of this direction, for its first packet */
 	u32 flags;
-	u32 hold_limit_bytes;	/* bytes that this direction may hold, for all hosts together */
-	u32 marker;		/* number of the marker that ends the old path; 0 = there is none */
-	u32 refused;		/* why there is no marker, or no copies; enum leolink_refused */
-	u64 copy_ns;		/* how long copies go over the other direction; 0 = no copies */
-	u64 new_way_ns;		/* how long packets are marked as sent over a new path, if they may overtake; 0 = not */
+	u32 hold_limit_bytes;	/* number of bytes that this direction may hold for all hosts together */
+	u32 marker;		/* number of the marker that ends the old path; 0 = there is no marker */
+	u32 refused;		/* enum leolink_refused: why there is no marker, or why there are no copies */
+	u64 copy_ns;		/* how long copies are also sent over the previous direction; 0 = no copies */
+	u64 new_way_ns;		/* how long packets that may overtake are marked as sent over a new path; 0 = never */
 };
 
-#define LEOLINK_SWITCH_MOVE	1	/* packets waiting at the other direction move to this one */
-#define LEOLINK_SWITCH_HOLD	2	/* packets on this one are held, to arrive after the last over the other */
-#define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet instead of refusing the newest */
+#define LEOLINK_SWITCH_MOVE	1	/* packets that wait at the previous direction move to this one */
+#define LEOLINK_SWITCH_HOLD	2	/* packets on this direction are held, to arrive after the last on the other */
+#define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet, and does not refuse the newest */
 
 /*
- * Why a cure does nothing, or not all. The agent finds all reasons except the last, which leolink finds and the agent
- * reads back.
+ * Why a cure does nothing, or only a part. The agent determines all reasons except the last. leolink determines that
+ * one, and the agent reads it back.
  */
 enum leolink_refused {
 	REFUSED_NOT,
 	REFUSED_NO_OLD_WAY,	/* the old link no longer leads to the host */
-	REFUSED_SAME_WAY,	/* the old link leads back to this node */
-	REFUSED_NO_TIME,	/* the paths meet behind a link without delay and rate */
-	REFUSED_IN_FLIGHT,	/* packets in flight over the old link are not moved, and arrive late */
+	REFUSED_SAME_WAY,	/* the old link leads back to the same node */
+	REFUSED_NO_TIME,	/* the paths meet after a link without delay and rate */
+	REFUSED_IN_FLIGHT,	/* packets in flight over the old link were not moved, and arrive late */
 };
 
-/* A switch of another node: packets for a host that arrive over this direction wait for the marker of the old path. */
+/*
+ * The other end of a switch at another node: packets for a host that arrive over this direction wait for the old path's
+ * marker.
+ */
 struct leolink_merge {
 	u32 marker;		/* number of the marker */
 	__be32 destination;
-	u64 wait_ns;		/* longest wait of a packet */
+	u64 wait_ns;		/* maximum time for which a packet waits */
 	u32 from;		/* id of the direction over which the marker arrives */
-	u32 limit_bytes;	/* bytes that may wait after arriving over this direction, for all hosts together */
-	u32 flags;		/* LEOLINK_SWITCH_SEND */
+	u32 limit_bytes;	/* limit of the bytes that wait after arriving over this direction, for all hosts */
+	u32 flags;		/* 0 or LEOLINK_SWITCH_SEND */
 	u32 zero;
 };
 
-/* A host is notified that its packets to another host go over this direction from now on. */
+/* A notice to a host: from now on, packets from that host to another host take this direction. */
 struct leolink_notice {
 	u32 number;
 	u32 flags;
@@ -166,82 +170,88 @@ struct leolink_notice {
 	s64 old_delay_ns, new_delay_ns;
 	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; in a false notice, the first is the announced wait */
 	s64 answer_ns;		/* time from the destination back to the host, minus the notice's own travel time */
-	u64 delay_ns;		/* how long the node waits before it sends the notice */
+	u64 delay_ns;		/* how long the node waits until it sends the notice */
 	u32 from;		/* id of the previous direction */
 	u32 zero;
 };
 
-#define LEOLINK_NOTICE_LOST		1	/* the notice is recorded but not sent */
-#define LEOLINK_NOTICE_FALSE		2	/* there is no route change */
-#define LEOLINK_NOTICE_NO_OLD_WAY	4	/* packets sent over the previous direction do not arrive */
+#define LEOLINK_NOTICE_LOST		1	/* the notice is only recorded, and not sent */
+#define LEOLINK_NOTICE_FALSE		2	/* false notice: there is no route change */
+#define LEOLINK_NOTICE_NO_OLD_WAY	4	/* packets that were sent over the previous direction do not arrive */
 
 struct leolink_table {
 	struct leolink_row *rows;
 	u32 count, room;
-	u32 at;			/* where the last search ended; searches go forward in time */
-	u64 least, most;	/* smallest and largest value of the rows; 0 without rows */
+	u32 at;			/* row at which the last search ended; searches go forward in time */
+	u64 least, most;	/* smallest and largest value of the rows; 0 if there are no rows */
 };
 
-/* A waiting packet of a link on which packets overtake; there, the packet list is in order of arrival. */
+/*
+ * A waiting packet of a link on which packets overtake each other. On such a link, the packet list is in order of
+ * arrival.
+ */
 struct leolink_waiting {
 	u64 start_ns;
 	u32 bytes;
 };
 
-/* A larger ring would ask too much kernel memory for one netlink message. The agent's setup has the same limit. */
+/*
+ * A larger ring would require too much kernel memory for one netlink message. The agent's setup enforces the same
+ * limit.
+ */
 #define LEOLINK_WAITING_MAX 65536
 
 struct leolink_sched {
-	/* the fields that every packet touches, together */
-	u32 slot;		/* the link's place in the table that maps links to the heap of arrivals */
-	bool is_due;		/* an arrival is in the heap */
+	/* the fields that every packet accesses are kept together */
+	u32 slot;		/* index of the link in the table that maps links to the heap of arrivals */
+	bool is_due;		/* whether an arrival of this link is in the heap */
 	bool down;
-	bool asks_nobody;	/* not plain, but without child, holds and windows: it has tables or numbers */
-	bool plain;		/* no tables, child, holds, numbers or overtaking: fields below `all` are unused */
+	bool asks_nobody;	/* not plain, because of tables or numbers, but without child, holds and windows */
+	bool plain;		/* no tables, child, holds, numbers or overtaking; fields after `all` are unused */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;
 	u32 loss;
 	u64 rate_bps;
-	u64 due_ns;		/* time of the arrival in the heap */
+	u64 due_ns;		/* time of the link's arrival in the heap */
 	u64 busy_until_ns, last_arrive_ns;
 	struct sk_buff *first_waiting;
 	struct Qdisc *sch;
-	struct leolink_ways *ways;	/* where the node at the other end sends packets; NULL = nothing has arrived */
+	struct leolink_ways *ways;	/* cached routes of the node at the other end; NULL = nothing has arrived yet */
 
 	u32 limit_pkts, limit_bytes;
-	struct leolink_record r;	/* held_* are computed when the record is read */
+	struct leolink_record r;	/* the held_* fields are only computed when the record is read */
 	u64 random;
 	struct list_head all;
 
-	/* a channel: the link's behaviour is known beforehand, and read from tables */
+	/* tables: capacity, delay and loss are known in advance */
 	struct leolink_table capacity, channel;
 	u64 origin_ns;
-	/* end of the last transmission by the table, and what its last nanosecond could have carried in addition */
+	/* end of the last transmission by the table, and how much more its last nanosecond could have carried */
 	u64 sent_until_ns, credit;
 	u32 probe_bytes;
 
 	/* packets that overtake */
 	bool overtakes;
-	struct leolink_waiting *waiting;	/* a ring with room for limit_pkts */
+	struct leolink_waiting *waiting;	/* ring with room for limit_pkts */
 	u32 waiting_head, waiting_count, waiting_room;
 
-	/* a queueing discipline that replaces the FIFO; NULL = the FIFO */
+	/* queueing discipline that replaces the FIFO; NULL = there is a FIFO */
 	struct Qdisc *child;
 	bool child_has_nothing_due;
 
-	/* packets held before they are queued; NULL = none */
+	/* packets that are held before they are queued; NULL = none */
 	struct leolink_hold *holds;
 	struct leolink_window *windows;	/* NULL = no recent switch */
-	u64 hold_due_ns;	/* when the first hold ends; U64_MAX = there is none */
+	u64 hold_due_ns;	/* time at which the first hold ends; U64_MAX = nothing is held */
 	u32 hold_bytes, hold_limit_bytes;
 	bool full_hold_sends;
 
-	/* packets that are numbered or put in order */
-	u32 order;		/* LEOLINK_ORDER_* */
+	/* numbering packets, and putting them in order */
+	u32 order;		/* flags LEOLINK_ORDER_* */
 	u64 order_delay_ns;
 
-	/* packets that arrive and wait, or end a wait */
-	u32 on_arrival;		/* ARRIVAL_* of leolink_cures.h; 0 = packets go on at once */
+	/* packets that wait after they arrive, or end a wait */
+	u32 on_arrival;		/* flags ARRIVAL_* of leolink_cures.h; 0 = packets move on immediately */
 	u32 merge_bytes, merge_limit_bytes;
 	bool full_merge_sends;
 };
@@ -257,20 +267,27 @@ static inline struct leolink_cb *cb(const struct sk_buff *skb)
 	return (struct leolink_cb *)qdisc_skb_cb(skb)->data;
 }
 
-/* The qdisc whose private data this is, without a load; kernels up to 7.2 call this qdisc_from_priv() */
+/*
+ * The qdisc that contains this private data, computed without a memory access. Kernels up to 7.2 call this
+ * qdisc_from_priv().
+ */
 static inline const struct Qdisc *leolink_qdisc_of(const struct leolink_sched *q)
 {
 	return container_of((const void *)q, struct Qdisc, privdata);
 }
 
-/* gcc assumes that a function that only prefetches has no effect, and removes its calls; an asm keeps them. */
+/*
+ * If a function only prefetches, gcc assumes that it has no effect and removes its calls. An asm statement keeps them.
+ */
 static inline void leolink_prefetch(const void *line)
 {
 	prefetch(line);
 	asm volatile("");
 }
 
-/* Prefetches all of an sk_buff. Once this is in the cache, the memory at its data pointer can be prefetched. */
+/*
+ * Prefetches a whole sk_buff. Once the sk_buff is in the cache, the memory at its data pointer can be prefetched, too.
+ */
 static inline void leolink_prefetch_packet(const struct sk_buff *skb)
 {
 	unsigned int i;
@@ -280,8 +297,9 @@ static inline void leolink_prefetch_packet(const struct sk_buff *skb)
 }
 
 /*
- * Prefetches the headers of a packet whose sk_buff is in the cache. TCP places them across two cache lines: the first
- * bytes of the Ethernet header end one line, the rest and the IP header begin the next.
+ * Prefetches the headers of a packet whose sk_buff is already in the cache. TCP places them across two cache lines: the
+ * first bytes of the Ethernet header are at the end of one line, and the rest and the IP header at the beginning of the
+ * next.
  */
 static inline void leolink_prefetch_headers(const struct sk_buff *skb)
 {
@@ -300,7 +318,10 @@ static inline bool leolink_has_no_room(const struct leolink_sched *q, u32 bytes)
 	       (q->limit_bytes != U32_MAX && q->r.waiting_bytes + bytes > q->limit_bytes);
 }
 
-/* Called wherever waiting_* may have grown; between such calls they only fall. The first of equal maxima counts. */
+/*
+ * Called wherever waiting_* may have grown. Between such calls, these values only fall. If a maximum is reached several
+ * times, the first time counts.
+ */
 static inline void leolink_note_maxima(struct leolink_sched *q, u64 now)
 {
 	struct leolink_record *r = &q->r;
@@ -338,8 +359,7 @@ void leolink_waiting_advance(struct leolink_sched *q, u64 now);
 struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room);
 
 /*
- * Functions of guest/cures that links call. They make packets wait, number or copy them, or put them in order.
- * leolink_no_cures.c provides them in a kernel without cures.
+ * Functions of guest/cures that links call. They make packets wait, number them, copy them, or put them in order.
  */
 bool leolink_cures_are_linked(void);
 void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[]);
@@ -377,7 +397,10 @@ void leolink_set_plain(struct leolink_sched *q);
 void leolink_arm_next(struct leolink_sched *q, u64 now);
 void leolink_reschedule(struct Qdisc *sch, u64 now);
 
-/* Packets whose transmission has begun no longer wait. For a FIFO; each packet passes here twice on each link. */
+/*
+ * Packets whose transmission has begun no longer wait. Only for a FIFO. Each packet passes this function twice on each
+ * link.
+ */
 static inline void leolink_advance(struct leolink_sched *q, u64 now)
 {
 	while (q->first_waiting && cb(q->first_waiting)->start_ns <= now) {

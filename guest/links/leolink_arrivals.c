@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The clock of leolink: one time-travel event for the earliest arrival of all links. */
+/* The clock of leolink: a single time-travel event, which is set to the earliest arrival of all links. */
 #include <linux/interrupt.h>
 #include <linux/irqflags.h>
 #include <linux/mm.h>
@@ -8,31 +8,32 @@
 #include "leolink.h"
 
 /*
- * Due arrivals, one per link that holds packets: a heap in an array with room for every link, where each entry has up
- * to four children. Arrivals at equal instants keep the order in which they were entered, so that runs repeat.
+ * The next arrival of each link that holds packets. They are kept in a heap, which is an array with room for every
+ * link. Each entry has up to four children. Arrivals at the same instant keep the order in which they were entered.
+ * Otherwise runs would not be repeatable.
  *
- * Memory access determines the cost. An entry that moves therefore writes its new place to a table of 4 bytes per link,
- * not to the link, and a heap of a thousand links is five levels deep instead of ten.
+ * The cost depends on memory accesses. An entry that moves therefore writes its new index to a table with 4 bytes per
+ * link, and not to the link. With four children per entry, a heap of a thousand links has five levels and not ten.
  */
 struct arrival {
 	u64 at_ns;
 	u64 order;
 	struct leolink_sched *q;
-	const struct sk_buff *skb;	/* the link's first packet at that time; prefetched, never read */
-	u32 slot;		/* of the link */
+	const struct sk_buff *skb;	/* the link's first packet at that time; it is only prefetched and never read */
+	u32 slot;		/* index of the link in `places` */
 };
 
 #define BELOW	4
 
-static struct arrival *heap;	/* from 1 on */
-static u32 *places;		/* by slot: index in the heap, 0 = no arrival is due */
+static struct arrival *heap;	/* the first entry has the index 1 */
+static u32 *places;		/* for each slot: index in the heap; 0 = no arrival is due */
 static u32 heap_count, room, links;
-static u32 *free_slots;		/* unused slots, `room - links` of them */
+static u32 *free_slots;		/* the `room - links` slots that are not used */
 static u64 arrivals_entered;
 static struct time_travel_event next_arrival;
 static u64 (*deliver)(struct leolink_sched *q, u64 now);
 static void (*forward)(const struct leolink_sched *next);
-static bool is_forwarding;	/* entering an arrival then does not move the event */
+static bool is_forwarding;	/* while set, entering an arrival does not move the event */
 
 static bool before(const struct arrival *a, const struct arrival *b)
 {
@@ -40,12 +41,12 @@ static bool before(const struct arrival *a, const struct arrival *b)
 }
 
 /*
- * Links and packets have left the cache since they were last touched. Each hop needs some ten cache lines, and one load
- * from memory takes longer than all work of a hop in the cache. So what an arrival touches is prefetched while earlier
- * arrivals are delivered, one step further each time (design/direct.md). Link and packet are prefetched when the
- * arrival moves to a place just below the earliest. The packet's headers and the next packet follow one arrival before
- * its turn (prefetch_next). By then the IP header is in the cache, and identifies the next link
- * (leolink_direct_forward).
+ * When an arrival is due, its link and packet are usually no longer in the cache. Each hop needs about ten cache lines,
+ * and one load from memory takes longer than all other work of a hop. The data of an arrival are therefore prefetched
+ * in several steps while earlier arrivals are delivered (design/direct.md). Link and packet are prefetched when the
+ * arrival moves to a place just below the earliest one. The packet's headers and the next packet are prefetched one
+ * arrival before the turn of this one (prefetch_next). By then the IP header is in the cache, and shows which link is
+ * next (leolink_direct_forward).
  */
 static void prefetch_arrival(const struct arrival *a)
 {
@@ -55,7 +56,7 @@ static void prefetch_arrival(const struct arrival *a)
 	leolink_prefetch_packet(a->skb);
 }
 
-/* Called before the earliest arrival is delivered: prefetches what the one after it will touch. */
+/* Called before the earliest arrival is delivered. Prefetches what the arrival after it will need. */
 static void prefetch_next(void)
 {
 	u32 end = min(2 + BELOW, heap_count + 1), least = 2, i;
@@ -82,7 +83,7 @@ static void put(u32 place, const struct arrival *a)
 		prefetch_arrival(a);
 }
 
-/* Puts `a` at its place in the heap, starting from the hole at `place`. */
+/* Moves `a` to its place in the heap. The entry at index `place` is free. */
 static void settle(u32 place, const struct arrival *a)
 {
 	while (place > 1 && before(a, &heap[(place + BELOW - 2) / BELOW])) {
@@ -138,7 +139,8 @@ static void leave(struct leolink_sched *q)
 
 /*
  * Whether the earliest arrival is the very next event: the processor is idle, no task or softirq has work at this
- * instant, and no other event comes before. If another event has the same time, the kernel decides which is first.
+ * instant, and there is no earlier event. If another event has the same time, the kernel decides which of them is
+ * first.
  */
 static bool is_next(u64 at_ns)
 {
@@ -151,9 +153,9 @@ static bool is_next(u64 at_ns)
 }
 
 /*
- * Interrupt: the earliest arrival is due. Later arrivals, up to the next event of another source, need no further
- * interrupts: where the kernel would return to its idle loop and call this function again at once, the clock is set
- * here.
+ * Interrupt: the earliest arrival is due. Later arrivals, up to the next event from another source, need no interrupt
+ * of their own. The kernel would only return to its idle loop and call this function again at once, so this function
+ * sets the clock itself.
  */
 static void fire(struct time_travel_event *event)
 {
@@ -181,7 +183,7 @@ static void fire(struct time_travel_event *event)
 	set_next_arrival(now);
 }
 
-/* Sets when a link delivers next, instead of its previous time. */
+/* Sets the time at which a link delivers next. It replaces the previous time. */
 void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now)
 {
 	unsigned long flags;
@@ -206,7 +208,7 @@ void leolink_disarm(struct leolink_sched *q)
 	local_irq_restore(flags);
 }
 
-/* Makes room for a number of links. May sleep. */
+/* Makes room for `wanted` links. May sleep. */
 static int make_room(u32 wanted)
 {
 	struct arrival *more = kvmalloc_array(wanted + 1, sizeof(*more), GFP_KERNEL), *old = heap;
@@ -225,7 +227,7 @@ static int make_room(u32 wanted)
 		memcpy(more, old, (heap_count + 1) * sizeof(*more));
 		memcpy(more_places, old_places, room * sizeof(*places));
 	}
-	/* all slots are in use; the first of the new slots is taken first */
+	/* all slots are in use; of the new slots, the first is taken first */
 	for (i = 0; i < wanted - room; i++)
 		more_slots[i] = wanted - 1 - i;
 	heap = more;
@@ -239,7 +241,7 @@ static int make_room(u32 wanted)
 	return 0;
 }
 
-/* Makes room for the arrival of one more link. May sleep; under RTNL. */
+/* Makes room for the arrivals of one more link. May sleep. Called under RTNL. */
 int leolink_arrivals_join(struct leolink_sched *q)
 {
 	int err = links == room ? make_room(max(64u, 2 * room)) : 0;
@@ -258,9 +260,9 @@ void leolink_arrivals_leave(struct leolink_sched *q)
 }
 
 /*
- * `deliver_function` delivers what has arrived, in an interrupt, and returns when that link is due again; U64_MAX = not
- * known now. `forward_function` is called in the same interrupt, once all arrivals of an instant are delivered, with
- * the link that delivers next or NULL.
+ * In an interrupt, `deliver_function` delivers what has arrived over a link. It returns the time at which that link is
+ * due again; U64_MAX = not known yet. `forward_function` is called in the same interrupt when all arrivals of an
+ * instant are delivered. Its argument is the link that delivers next, or NULL.
  */
 void __init leolink_arrivals_register(u64 (*deliver_function)(struct leolink_sched *q, u64 now),
 				      void (*forward_function)(const struct leolink_sched *next))

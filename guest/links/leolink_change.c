@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * leolink's netlink: a change keeps every setting that it does not name, and is applied as a whole or refused with a
- * message.
+ * Netlink messages of leolink. A change keeps every setting that it does not contain. It is applied as a whole, or
+ * refused with a message.
  *
- * Work that may sleep comes first. Whether a change is refused can be decided only under the lock, because packets come
- * and go before it.
+ * Work that may sleep comes first. Only under the lock can it be decided whether a change is refused, because packets
+ * come and go until then.
  */
 #include <linux/mm.h>
 #include <linux/rtnetlink.h>
@@ -75,7 +75,7 @@ static bool asks_for_cures(struct nlattr *tb[])
 	return tb[LEOLINK_ORDER] || tb[LEOLINK_SWITCH] || tb[LEOLINK_MERGE] || tb[LEOLINK_MARKERS] || tb[LEOLINK_NOTICE];
 }
 
-/* Refuses settings that are impossible, or impossible while packets are held. */
+/* Refuses settings that are never possible, and settings that are not possible while packets are held. */
 static int refuses(const struct leolink_sched *q, struct nlattr *tb[], struct netlink_ext_ack *extack)
 {
 	u64 rate = tb[LEOLINK_RATE_BPS] ? nla_get_u64(tb[LEOLINK_RATE_BPS]) : 0;

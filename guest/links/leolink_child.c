@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A queueing discipline (codel, fq_codel, pie, red, cake, ...) in place of leolink's FIFO: its child 1:1. Waiting
- * packets are in the child; the serialiser takes the next packet when it is free, so that the child sees the
- * back-pressure of a link.
+ * A queueing discipline (codel, fq_codel, pie, red, cake, ...) that replaces leolink's FIFO. It is attached to
+ * leolink's only class, 1:1. Packets wait in the child. The serialiser takes the next packet when it is free, so the
+ * child experiences the back-pressure of a link.
  */
 #include <linux/rtnetlink.h>
 #include "leolink.h"
 
 /*
- * Destructor: the child has freed a packet, so it dropped it, on arrival or later. All drops pass through the
- * destructor, whatever the discipline. On a router no socket owns a packet, so the destructor is unused otherwise.
+ * Destructor of a packet that waits in the child. If the child frees the packet, it has dropped it, on arrival or
+ * later. Every discipline frees dropped packets, so this detects all drops. On a router no socket owns a packet, so the
+ * destructor is not used for anything else.
  */
 static void refused_by_child(struct sk_buff *skb)
 {
@@ -29,7 +30,7 @@ static void note_waiting(struct leolink_sched *q, u64 now)
 	leolink_note_maxima(q, now);
 }
 
-/* When the serialiser takes the next packet. */
+/* The time at which the serialiser takes the next packet. */
 static u64 free_ns(struct leolink_sched *q, u64 now)
 {
 	u64 from = max(now, q->busy_until_ns);
@@ -46,12 +47,12 @@ void leolink_child_pull(struct leolink_sched *q, u64 now)
 	while (q->child->q.qlen && free_ns(q, now) <= now) {
 		skb = q->child->dequeue(q->child);
 		if (!skb) {
-			/* the child shapes by itself, and reports when it has a packet */
+			/* the child shapes packets itself, and reports when it has one */
 			q->child_has_nothing_due = true;
 			break;
 		}
 		skb->destructor = NULL;
-		sch->q.qlen--;	/* transmit counts it again */
+		sch->q.qlen--;	/* leolink_transmit counts it again */
 		sch->qstats.backlog -= qdisc_pkt_len(skb);
 		leolink_transmit(q, skb, now);
 	}
@@ -80,7 +81,7 @@ int leolink_child_enqueue(struct leolink_sched *q, struct sk_buff *skb, struct s
 
 /*
  * The next instant at which this link has something to do: a packet arrives, or the serialiser becomes free for a
- * waiting packet.
+ * packet that waits.
  */
 void leolink_child_rearm(struct leolink_sched *q, u64 now)
 {
@@ -123,7 +124,7 @@ static int leolink_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new
 	}
 	*old = qdisc_replace(sch, new, &q->child);
 	q->asks_nobody = false;
-	q->plain = false;	/* a child that is taken away leaves the slow way, which is right for every link */
+	q->plain = false;	/* if the child is removed, the link stays on the slow path, which is always correct */
 	return 0;
 }
 

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Direct forwarding: a packet that arrives at a node over one link and leaves over another moves from one queue to the
- * other. It skips the kernel's backlog, softirq, IP receive, route lookup, neighbour lookup and transmit path.
+ * Direct forwarding: if a packet arrives at a node over one link and leaves over another, it moves directly from one
+ * queue to the other. It skips the kernel's backlog, softirq, IP receive, route lookup, neighbour lookup and transmit
+ * path.
  *
  * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit. This file does
- * the same to a forwarded packet as they do, and keeps the order of packets, so that both paths give the same run, byte
- * for byte. Everything that is not plain is left to the kernel: local delivery, options, fragments, an expired time to
- * live, packets longer than the MTU, a node with a capture (as of the last change of its routes), addresses that only
- * the kernel can check, missing routes, routes through a gateway, links without a rate, and a next link that has
- * children or holds, or no delay (takes_at_once).
+ * the same to a forwarded packet as those functions do, and it keeps the order of packets. Both paths therefore produce
+ * the same run, byte for byte. The kernel handles everything that is not plain:
  *
- * Order of packets: Packets that arrive at one instant over several links are first taken off all these links, then
- * forwarded one by one, as from the backlog. Once one packet of an instant is left to the kernel, those behind it are
- * too.
+ * - local delivery, options, fragments, an expired time to live, and packets longer than the MTU;
+ * - a node with a capture (as of the last change of the node's routes);
+ * - addresses that only the kernel can check, missing routes, and routes through a gateway;
+ * - links without a rate, and next links that have no delay, or have children or holds (takes_at_once).
  *
- * The backlog remains between a host's wire and a link, and for a link's packets that are not forwarded directly, and
- * with it the order. The steps after the backlog, up to the next link's queue or the wire's other end, are done here at
- * once (receive).
+ * The order of packets: if packets arrive at one instant over several links, they are first taken off all these links.
+ * They are then forwarded one by one, as from the backlog. If one packet of an instant is left to the kernel, all
+ * packets of the instant behind it are, too.
  *
- * The node's own counters (/proc/net/snmp, interfaces) do not count such packets; leolink counts them.
+ * Packets between a host's wire and a link still pass through the backlog, and so do packets of a link that are not
+ * forwarded directly. This keeps their order. The steps after the backlog, up to the next link's queue or the wire's
+ * other end, are done here at once (receive).
+ *
+ * The node's own counters (/proc/net/snmp, interfaces) do not count such packets. leolink counts them.
  */
 #include <linux/etherdevice.h>
 #include <linux/inetdevice.h>
@@ -42,31 +45,31 @@
 #define WAYS	8	/* a power of two */
 
 /*
- * Number of packets of one instant that the kernel forwards in one turn of the backlog (dev_rx_weight). With more
- * packets, processes run in between, and they would see packets at different times.
+ * Number of packets of one instant that the kernel forwards in one turn of the backlog (dev_rx_weight). If there are
+ * more packets, processes run between the turns, and would see packets at different times.
  */
 #define MOST_AT_ONCE	64
 
-/* Cached route: where a node sends packets of one pair of hosts that arrive over a link. */
+/* A cached route: where a node sends packets of one pair of hosts that arrive over one link. */
 struct way {
 	__be32 source, destination;
 	u32 stamp;
-	u16 max_bytes;		/* longest frame */
-	u8 mac[ETH_ALEN];	/* both ends of the next link have it */
+	u16 max_bytes;		/* length of the longest frame */
+	u8 mac[ETH_ALEN];	/* MAC address of both ends of the next link */
 	u8 tos;
-	u8 headroom;		/* headroom that the kernel wants before a frame */
-	struct net_device *dev;	/* outgoing device; NULL = left to the kernel */
-	struct leolink_sched *next;	/* the outgoing link, if it is one */
-	bool is_wire;		/* a host's wire, which has no queue */
+	u8 headroom;		/* free space that the kernel wants before a frame */
+	struct net_device *dev;	/* device over which packets leave; NULL = the kernel handles them */
+	struct leolink_sched *next;	/* link over which packets leave, if it is a leolink */
+	bool is_wire;		/* whether packets leave over a host's wire, which has no queue */
 };
 
 /*
- * Memory access determines the cost of a hop: with a thousand links, a link is not in the cache when its packets come.
- * So neither devices and namespaces nor the memory behind a packet's data are read for each packet.
+ * The cost of a hop depends on memory accesses. With a thousand links, a link is not in the cache when its packets
+ * arrive. Devices, namespaces and the memory behind a packet's data are therefore not read for each packet.
  */
 struct leolink_ways {
-	struct net_device *peer;	/* the link's other end */
-	const atomic_t *routes_changed;	/* of its node */
+	struct net_device *peer;	/* device at the link's other end */
+	const atomic_t *routes_changed;	/* counts the route changes of that device's node */
 	struct way way[WAYS];
 };
 
@@ -75,7 +78,8 @@ static int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **t
 static u32 links_changed;
 
 /*
- * Packets of this instant that are not forwarded yet, in order of arrival; the cb of each has the link that brought it.
+ * Packets of this instant that are not forwarded yet, in order of arrival. The cb of each contains the link over which
+ * it arrived.
  */
 static struct sk_buff *first, **last = &first;
 static u32 arrived;
@@ -86,7 +90,7 @@ static struct leolink_sched **brought_by(struct sk_buff *skb)
 	return (struct leolink_sched **)qdisc_skb_cb(skb)->data;
 }
 
-/* A link is added or removed: cached routes are no longer valid. */
+/* A link is added or removed, so cached routes are no longer valid. */
 void leolink_direct_links_changed(void)
 {
 	links_changed++;
@@ -102,13 +106,13 @@ static bool is_tapped(const struct net_device *dev)
 	return !list_empty(&dev->ptype_all) || (handler && handler != receive);
 }
 
-/* Route changes of the node increment the first number, link changes the second: the sum never repeats. */
+/* Route changes of the node increment the first number, and link changes the second, so the sum never repeats. */
 static u32 stamp_of(const struct leolink_ways *ways)
 {
 	return (u32)atomic_read(ways->routes_changed) + links_changed;
 }
 
-/* The link at which a node's packets to `dev` queue; NULL = there is none. */
+/* The link in which a node's packets to `dev` are queued; NULL = there is none. */
 static struct leolink_sched *link_of(const struct net_device *dev)
 {
 	struct Qdisc *sch = dev->real_num_tx_queues == 1 ? rcu_dereference(netdev_get_tx_queue(dev, 0)->qdisc) : NULL;
@@ -116,7 +120,10 @@ static struct leolink_sched *link_of(const struct net_device *dev)
 	return sch && sch->enqueue == enqueue ? qdisc_priv(sch) : NULL;
 }
 
-/* Whether a packet sent over `dev` is at its other end at once: a wire, which has no queue. */
+/*
+ * Whether a packet that is sent over `dev` is at the other end at once. This is the case for a wire, which has no
+ * queue.
+ */
 static bool is_wire(const struct net_device *dev)
 {
 	const struct Qdisc *sch = dev->real_num_tx_queues == 1 ? rcu_dereference(netdev_get_tx_queue(dev, 0)->qdisc) : NULL;
@@ -131,8 +138,8 @@ static bool is_shaped(const struct leolink_sched *q)
 }
 
 /*
- * Whether packets can be queued at a link without asking a child or a hold, and never arrive at the instant at which
- * they are queued.
+ * Whether packets can be queued at a link without involving a child or a hold. Such packets must never arrive at the
+ * instant at which they are queued.
  */
 static bool takes_at_once(const struct leolink_sched *q)
 {
@@ -142,21 +149,21 @@ static bool takes_at_once(const struct leolink_sched *q)
 }
 
 /*
- * Whether the kernel has the route and the neighbour entry that it would make for the first packet over a hop. They
- * have to be made at the same instant as without direct forwarding, by that packet: an old route that is freed wakes
- * ksoftirqd, which the scheduler places among the tasks that wake then.
+ * Whether the kernel already has the route and the neighbour entry that it creates for the first packet over a hop. The
+ * same packet has to create them at the same instant as without direct forwarding. The reason is that freeing an old
+ * route wakes ksoftirqd, which the scheduler then places among the tasks that wake.
  */
 static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_device *dev, __be32 destination)
 {
 	const struct rtable *rt = rcu_dereference(hop->nhc_rth_input);
 	const struct neighbour *neighbour = __ipv4_neigh_lookup_noref(dev, (__force u32)destination);
 
-	/* as rt_cache_valid of net/ipv4/route.c */
+	/* same as rt_cache_valid of net/ipv4/route.c */
 	return rt && READ_ONCE(rt->dst.obsolete) == DST_OBSOLETE_FORCE_CHK &&
 	       rt->rt_genid == rt_genid_ipv4(dev_net(dev)) && neighbour && neighbour->hh.hh_len;
 }
 
-/* Looks up the node's routing table. */
+/* Looks up a route in the node's routing table. */
 static void find(struct way *w, const struct leolink_ways *ways, const struct iphdr *ip)
 {
 	struct net_device *peer = ways->peer;
@@ -164,7 +171,7 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	struct net *net = dev_net(peer);
 	struct flowi4 flow = {
 		.flowi4_iif = peer->ifindex,
-#ifdef flowi4_tos /* up to 6.17 */
+#ifdef flowi4_tos /* in kernels up to 6.17 */
 		.flowi4_tos = ip->tos & INET_DSCP_MASK,
 #else
 		.flowi4_dscp = ip4h_dscp(ip),
@@ -198,7 +205,7 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	    !(dev->flags & IFF_NOARP) || !netif_running(dev) || is_tapped(dev) || is_tapped(peer))
 		return;
 	if (!is_known_to_kernel(hop, dev, ip->daddr)) {
-		w->stamp--;	/* looked up again for the next packet */
+		w->stamp--;	/* the route is looked up again for the next packet */
 		return;
 	}
 	ether_addr_copy(w->mac, dev->dev_addr);
@@ -207,7 +214,7 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	w->dev = dev;
 	w->next = link_of(dev);
 	w->is_wire = is_wire(dev);
-	/* packets come back over this device */
+	/* packets in the opposite direction arrive over this device */
 	if (!w->next)
 		ways_of(dev);
 }
@@ -229,7 +236,7 @@ static struct way *way_of(struct leolink_ways *ways, const struct iphdr *ip)
 	return w;
 }
 
-/* Changes a packet as a router does. */
+/* Changes the packet's headers as a router does. */
 static void rewrite(struct sk_buff *skb, const struct way *w)
 {
 	struct ethhdr *eth = (struct ethhdr *)skb->data;
@@ -245,7 +252,7 @@ static void rewrite(struct sk_buff *skb, const struct way *w)
 	skb->dev = w->dev;
 }
 
-/* Puts a packet into the queue of a link that takes packets at once. */
+/* Puts a packet into the queue of a link for which takes_at_once() is true. */
 static void queue(struct sk_buff *skb, struct leolink_sched *next)
 {
 	struct sk_buff *dropped = NULL;
@@ -261,8 +268,9 @@ static void queue(struct sk_buff *skb, struct leolink_sched *next)
 }
 
 /*
- * Softirq: a packet leaves the node. To a host's wire it is sent as by veth_xmit: into the backlog once more. A turn of
- * the backlog has 64 packets, and processes may run between turns, so each pass through the backlog has to stay.
+ * Softirq: a packet leaves the node. If it leaves over a host's wire, it is sent as by veth_xmit and passes through the
+ * backlog again. A turn of the backlog processes 64 packets, and processes may run between turns. Each pass through the
+ * backlog must therefore be kept.
  */
 static void send(struct sk_buff *skb, const struct way *w)
 {
@@ -276,7 +284,7 @@ static void send(struct sk_buff *skb, const struct way *w)
 		dev_queue_xmit(skb);
 }
 
-/* Softirq: the backlog has come to a packet, which would go to ip_rcv next. */
+/* Softirq: a packet is taken from the backlog. ip_rcv would process it next. */
 static rx_handler_result_t receive(struct sk_buff **pskb)
 {
 	struct sk_buff *skb = *pskb;
@@ -302,7 +310,10 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 	return RX_HANDLER_PASS;
 }
 
-/* Cached routes of a device's node, which `receive` uses from now on, too; NULL = the device cannot have any. */
+/*
+ * Cached routes for packets that arrive at a device. From now on, `receive` also uses them. NULL = the device cannot
+ * have any.
+ */
 static struct leolink_ways *ways_of(struct net_device *dev)
 {
 	struct leolink_ways *ways;
@@ -315,20 +326,20 @@ static struct leolink_ways *ways_of(struct net_device *dev)
 	ways->peer = dev;
 	ways->routes_changed = &dev_net(dev)->ipv4.rt_genid;
 	/*
-	 * same as netdev_rx_handler_register without its lock: there is one processor, and no other handlers are
-	 * registered here
+	 * the same as netdev_rx_handler_register without its lock: there is one processor, and nothing else registers
+	 * handlers here
 	 */
 	rcu_assign_pointer(dev->rx_handler_data, ways);
 	rcu_assign_pointer(dev->rx_handler, receive);
 	return ways;
 }
 
-/* The device at the other end of a link, which has its node's cached routes from now on; NULL = it is gone. */
+/* The device at the other end of a link. From now on it has cached routes. NULL = the device was removed. */
 struct net_device *leolink_direct_peer(struct leolink_sched *q)
 {
 	struct net_device *dev, *peer;
 
-	/* both ends are removed together, after the packets that the link holds are dropped */
+	/* both ends are removed together, after the packets that the link holds were dropped */
 	if (likely(q->ways))
 		return q->ways->peer;
 	dev = qdisc_dev(q->sch);
@@ -338,7 +349,7 @@ struct net_device *leolink_direct_peer(struct leolink_sched *q)
 	return peer;
 }
 
-/* A device is removed; the packets on their way to it have been dropped. */
+/* A device is removed. The packets on their way to it were dropped before. */
 static int device_changes(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
@@ -356,7 +367,7 @@ static int device_changes(struct notifier_block *block, unsigned long event, voi
 
 static struct notifier_block device_notifier = { .notifier_call = device_changes };
 
-/* Forwards a packet if it can; if so, consumes it. */
+/* Forwards a packet directly if possible. Returns true if the packet was consumed. */
 static bool forward(struct sk_buff *skb)
 {
 	struct leolink_sched *from = *brought_by(skb);
@@ -374,7 +385,8 @@ static bool forward(struct sk_buff *skb)
 }
 
 /*
- * Interrupt: a packet has arrived at the other end of a link. It is forwarded together with all others of this instant.
+ * Interrupt: a packet has arrived at the other end of a link. It is forwarded together with all other packets of this
+ * instant.
  */
 void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb)
 {
@@ -400,7 +412,7 @@ static struct sk_buff *take_first(void)
 	return skb;
 }
 
-/* Leaves all packets of this instant to the kernel, including those still to arrive. */
+/* Leaves all packets of this instant to the kernel, including those that are still to arrive. */
 void leolink_direct_give_way(void)
 {
 	rest_by_kernel = true;
@@ -412,8 +424,8 @@ void leolink_direct_give_way(void)
 }
 
 /*
- * Called before the first packet of a link is forwarded: prefetches what it will touch at the next link, if its route
- * is cached.
+ * Called before the first packet of a link is forwarded. If the packet's route is cached, prefetches what the packet
+ * will need at the next link.
  */
 static void prefetch_hop(const struct leolink_sched *q)
 {
@@ -423,10 +435,10 @@ static void prefetch_hop(const struct leolink_sched *q)
 	if (!skb || !q->ways)
 		return;
 	leolink_prefetch(q->ways->routes_changed);
-	/* reads the bytes where an IP header would be; a head always has room for one */
+	/* this reads the bytes where an IP header would be; the buffer always has room for one */
 	next = place_of(q->ways, (const struct iphdr *)(skb->data + ETH_HLEN))->next;
 	if (!next) {
-		/* the kernel's path begins with a read of the memory behind the data */
+		/* the kernel's path first reads the memory behind the data */
 		leolink_prefetch(skb_end_pointer(skb));
 		return;
 	}
@@ -437,7 +449,7 @@ static void prefetch_hop(const struct leolink_sched *q)
 	leolink_prefetch(&next->r.busy_ns);
 }
 
-/* From 6.17 on each namespace has its own list of captures on all interfaces */
+/* Since 6.17, each namespace has its own list of captures on all interfaces */
 #define PER_NAMESPACE (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0))
 
 static bool is_captured(const struct sk_buff *skb)
@@ -449,13 +461,15 @@ static bool is_captured(const struct sk_buff *skb)
 #endif
 }
 
-/* Interrupt: all arrivals of this instant have been taken off their links. `next`, or NULL, delivers next. */
+/*
+ * Interrupt: all arrivals of this instant were taken off their links. `next` is the link that delivers next, or NULL.
+ */
 void leolink_direct_forward(const struct leolink_sched *next)
 {
 	rcu_read_lock();
 	/*
-	 * captures on all interfaces, and work that the kernel would do before it forwards these packets: timers,
-	 * queues, earlier packets
+	 * the kernel takes over if there are captures on all interfaces, or if it would do other work before it
+	 * forwards these packets: timers, queues, earlier packets
 	 */
 	if (first && (is_captured(first) || (local_softirq_pending() & ((2 << NET_RX_SOFTIRQ) - 1))))
 		leolink_direct_give_way();
@@ -475,8 +489,8 @@ void leolink_direct_forward(const struct leolink_sched *next)
 }
 
 /*
- * If no leolink leads to a node's links, nothing would call `receive`: this registers it at all links of the caller's
- * namespace.
+ * If no leolink leads to a node's links, nothing would call `receive`. This function registers it at all links of the
+ * caller's namespace.
  */
 static void forward_here(void)
 {
@@ -493,7 +507,9 @@ static void forward_here(void)
 	rtnl_unlock();
 }
 
-/* /proc/leolink/forwarding: the agent writes "direct" or "kernel", or "here" from within a node. */
+/*
+ * /proc/leolink/forwarding: the agent writes "direct" or "kernel". It writes "here" when it is in a node's namespace.
+ */
 static ssize_t forwarding_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
 {
 	char word[8] = "";
@@ -513,7 +529,7 @@ static ssize_t forwarding_write(struct file *f, const char __user *from, size_t 
 
 static const struct proc_ops forwarding_ops = { .proc_write = forwarding_write };
 
-/* `function` queues a packet at a link. Call this after leolink_proc.c has created the directory. */
+/* `function` puts a packet into a link's queue. Must be called after leolink_proc.c has created the directory. */
 int __init leolink_direct_register(int (*function)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free))
 {
 	int err = register_netdevice_notifier(&device_notifier);

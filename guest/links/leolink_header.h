@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The checks that Linux's router makes on a packet's IP header before it looks for a route. */
+/* The checks that a Linux router makes on a packet's IP header before it looks up the route. */
 #ifndef LEOLINK_HEADER_H
 #define LEOLINK_HEADER_H
 
@@ -8,14 +8,14 @@
 #include <linux/skbuff.h>
 #include <net/ip.h>
 
-/* Addresses for which the kernel checks more than the route. */
+/* Whether the kernel checks more than the route for this address. */
 static inline bool leolink_is_odd(__be32 address)
 {
 	return ipv4_is_multicast(address) || ipv4_is_lbcast(address) || ipv4_is_zeronet(address) ||
 	       ipv4_is_loopback(address);
 }
 
-/* Whether a router would forward a packet with this IP header without further checks. */
+/* Whether a router would forward a packet with this IP header without any further check. */
 static inline bool leolink_is_plain(const struct sk_buff *skb)
 {
 	const struct ethhdr *eth = (const struct ethhdr *)skb->data;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arrivals over a link in a kernel without leolink_direct.c: a packet goes into the backlog of the device at the other
- * end, and Linux forwards it. Each function is weak, so that the function of the same name in leolink_direct.c replaces
- * it.
+ * Arrivals over a link in a kernel without leolink_direct.c. A packet enters the backlog of the device at the other
+ * end, and Linux forwards it. All functions are weak, so functions with the same names in leolink_direct.c replace
+ * them.
  */
 #include <linux/netdevice.h>
 #include "leolink.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All links, and their records for the agent: /proc/leolink/links, binary. */
+/* All links, and their records for the agent in /proc/leolink/links, in binary form. */
 #include <linux/rtnetlink.h>
 #include <linux/uaccess.h>
 #include "leolink.h"
 
 static LIST_HEAD(links);
 
-/* Both are called under RTNL. */
+/* This function and the next are called under RTNL. */
 void leolink_links_join(struct leolink_sched *q)
 {
 	list_add_tail(&q->all, &links);
@@ -17,7 +17,7 @@ void leolink_links_leave(struct leolink_sched *q)
 	list_del(&q->all);
 }
 
-/* The link with a number; NULL = there is none. Under RTNL. */
+/* The link with the number `id`; NULL = there is none. Called under RTNL. */
 struct leolink_sched *leolink_links_find(u32 id)
 {
 	struct leolink_sched *q;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Links in a kernel without guest/cures: each function is weak, so that the function of the same name there replaces
- * it. leolink_change.c refuses a message that asks for a cure, so that no cure ever applies to a packet.
+ * The functions of guest/cures for a kernel without cures. They are weak, so the functions with the same names in
+ * guest/cures replace them. leolink_change.c refuses a message that asks for a cure, so here no cure ever applies to a
+ * packet.
  */
 #include <linux/netdevice.h>
 #include "leolink.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A link on which packets overtake each other (hybrid ARQ without a resequencing buffer). Its list is doubly linked, in
- * order of arrival; waiting packets are kept in a ring, in order of transmission.
+ * A link on which packets overtake each other (hybrid ARQ without a buffer that restores the order). Its packet list is
+ * doubly linked, and is in order of arrival. Packets that wait are also in a ring, in order of transmission.
  */
 #include "leolink.h"
 
@@ -25,7 +25,7 @@ void leolink_insert_by_arrival(struct Qdisc *sch, struct sk_buff *skb)
 	sch->q.qlen++;
 }
 
-/* Call this before the list's head leaves it: the list must not point back to it. */
+/* Must be called before the head leaves the list, because the list must not point back to it. */
 void leolink_forget_neighbours(struct sk_buff *head)
 {
 	head->prev = NULL;
@@ -33,7 +33,7 @@ void leolink_forget_neighbours(struct sk_buff *head)
 		head->next->prev = NULL;
 }
 
-/* The ring has room for limit_pkts, and no more packets may wait. */
+/* There is always room, because the ring holds limit_pkts and no more packets may wait. */
 void leolink_waiting_push(struct leolink_sched *q, u64 start_ns, u32 bytes)
 {
 	q->waiting[(q->waiting_head + q->waiting_count++) % q->waiting_room] =
@@ -50,7 +50,7 @@ void leolink_waiting_advance(struct leolink_sched *q, u64 now)
 	}
 }
 
-/* Moves the waiting packets into a larger ring, and returns the old ring, which the caller frees. */
+/* Moves the waiting packets into a larger ring. Returns the old ring, which the caller must free. */
 struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room)
 {
 	struct leolink_waiting *before = q->waiting;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The files of links that the agent reads: /proc/leolink/links and drops, binary. */
+/* The files of links that the agent reads, /proc/leolink/links and /proc/leolink/drops, in binary form. */
 #include <linux/proc_fs.h>
 #include "leolink.h"
 

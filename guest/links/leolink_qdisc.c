@@ -2,37 +2,37 @@
 /*
  * leolink: one direction of an emulated link, in the exact virtual time of User Mode Linux.
  *
- * Before working on this file read net/sched/sch_netem.c (what it replaces), net/sched/sch_generic.c (who calls
- * it) and arch/um/kernel/time.c (the clock).
+ * Before working on this file, read net/sched/sch_netem.c (which leolink replaces), net/sched/sch_generic.c (which
+ * calls leolink) and arch/um/kernel/time.c (the clock).
  *
  *	queue -> serialiser -> delay line
  *
- * A packet of `bytes` (frame length plus the link's overhead) that is offered at `now`
+ * If a packet of `bytes` (frame length plus the link's overhead) is offered at `now`, it
  *
  *	starts  at	start  = max(now, end of the transmission before it)
  *	departs at	depart = start + 8 bytes / rate
  *	arrives at	arrive = max(depart + delay, arrival of the packet before it)
  *
- * so a link is FIFO however its delay changes. The delay is the one in force when the last bit departs. Packets with
- * start > now wait, and only they count against the limit. A lost packet takes its place in the queue and on the wire,
- * and is discarded at its arrival time.
+ * so a link is FIFO, however its delay changes. The delay is the one that is in force when the last bit departs.
+ * Packets with start > now wait, and only these count towards the limit. A lost packet occupies its place in the queue
+ * and on the wire, and is discarded at its arrival time.
  *
- * With tables (leolink_table.c) the link's behaviour is known beforehand, to the nanosecond:
+ * With tables (leolink_table.c), the link's behaviour is known in advance, to the nanosecond. A packet then
  *
  *	starts  at	the first instant from max(now, end of the transmission before it) on at which capacity is above 0
  *	departs at	depart = when the capacity since then has added up to 8 bytes
  *	arrives at	arrive = max(depart, depart - probe + delay(start), arrival of the packet before it)
  *
- * where probe is the time that probe_bytes would have taken: a measured delay includes the transmission of the packet
- * that measured it. Packets that overtake (leolink_overtake.c) do not wait for the one before; another queueing
+ * where probe is the time that probe_bytes would have taken. A measured delay includes the transmission of the packet
+ * that measured it. Packets that overtake (leolink_overtake.c) do not wait for the packet before them. Another queueing
  * discipline can replace the FIFO (leolink_child.c).
  *
- * netem differs: its limit includes the delay line, a change of rate or delay does not reach packets already queued,
- * its counters do not give the cause of a drop, and each packet costs a pass through the clock event device, which
- * takes half of a run's time (design/leolink.md).
+ * netem differs in four points. Its limit includes the delay line. A change of rate or delay does not affect packets
+ * that are already queued. Its counters do not show the cause of a drop. Each packet passes through the clock event
+ * device, which takes half of a run's time (design/leolink.md).
  *
- * User Mode Linux has one processor and no preemption here. local_irq_save guards data shared between an interrupt and
- * other code; the qdisc's own lock guards the rest.
+ * User Mode Linux has one processor and no preemption here. local_irq_save guards data that an interrupt shares with
+ * other code. The qdisc's own lock guards all other data.
  */
 #include <linux/init.h>
 #include <linux/netdevice.h>
@@ -102,7 +102,7 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 	return NET_XMIT_SUCCESS;
 }
 
-/* leolink_advance for a link that is not plain; called before the head leaves the list. */
+/* Same as leolink_advance, for links that are not plain. Called before the head leaves the list. */
 static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 now)
 {
 	leolink_advance_any(q, now);
@@ -110,7 +110,10 @@ static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 no
 		leolink_forget_neighbours(head);
 }
 
-/* Takes the head if it has arrived; NULL if it has not, or there is none. Lost packets end here. */
+/*
+ * Removes the head of the list if it has arrived. Returns NULL if it has not arrived, or if the list is empty. Lost
+ * packets are discarded here.
+ */
 static struct sk_buff *due(struct leolink_sched *q, u64 now)
 {
 	struct Qdisc *sch = q->sch;
@@ -136,10 +139,10 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 }
 
 /*
- * The transmit path, used only for packets that are due at once (no delay, no rate) or that deliver() leaves to it. The
- * kernel calls it after each enqueue, too. Even then, a packet that took time to arrive waits for its event. If it were
- * taken here, it would overtake arrivals over other links at this instant, and bypass packet ordering
- * (leolink_cures_arrive).
+ * The transmit path. Only packets use it that are due at once (no delay, no rate), or that deliver() leaves to it. The
+ * kernel also calls this function after each enqueue. Even then, a packet whose arrival takes time waits for its event.
+ * If the packet were taken here, it would overtake arrivals over other links at this instant. It would also bypass the
+ * ordering of packets (leolink_cures_arrive).
  */
 static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 {
@@ -147,7 +150,7 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	u64 now = now_ns();
 	struct sk_buff *skb;
 
-	/* mostly nothing has arrived; avoids reading the head, which is not in the cache */
+	/* usually nothing has arrived; the head, which is not in the cache, is then not read */
 	if (q->is_due && q->due_ns > now)
 		return NULL;
 	if (unlikely(!q->plain) && q->child) {
@@ -168,10 +171,11 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 }
 
 /*
- * Interrupt: arriving packets go straight to the receive queue of the device at the other end, as from veth_xmit, but
- * without a pass through the transmit softirq (a tenth of a run's time). No lock is needed. The clock moves only when
- * the processor is idle or a process reads it with softirqs on, so this never interrupts the qdisc. A packet that a
- * socket still owns takes the usual path, because its release must not happen here.
+ * Interrupt: packets that arrive go directly to the receive queue of the device at the other end, as from veth_xmit.
+ * They do not pass through the transmit softirq, which would take a tenth of a run's time. No lock is needed. The clock
+ * advances only while the processor is idle, or while a process reads it with softirqs enabled. This function therefore
+ * never interrupts the qdisc. If a socket still owns a packet, the packet takes the usual path, because it must not be
+ * released here.
  */
 static u64 deliver(struct leolink_sched *q, u64 now)
 {
@@ -179,7 +183,7 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	struct sk_buff *skb;
 
 	if (unlikely(!q->plain) && q->child) {
-		/* the kernel's own disciplines cannot run in an interrupt */
+		/* the kernel's disciplines cannot run in an interrupt */
 		__netif_schedule(q->sch);
 		return U64_MAX;
 	}
@@ -198,7 +202,7 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	skb = q->sch->q.head;
 	if (!skb || cb(skb)->arrive_ns > now)
 		return min(skb ? cb(skb)->arrive_ns : U64_MAX, q->hold_due_ns);
-	/* the transmit path then sets when the link is due again */
+	/* the transmit path will set when the link is due again */
 	__netif_schedule(q->sch);
 	return U64_MAX;
 }
@@ -246,7 +250,7 @@ static void leolink_destroy(struct Qdisc *sch)
 	leolink_table_free(&q->channel);
 	kvfree(q->waiting);
 	leolink_direct_links_changed();
-	/* the core also calls destroy after a failed init, which may have failed before the link joined the list */
+	/* the core calls destroy even after init failed, which may have been before the link joined the list */
 	if (q->sch) {
 		leolink_links_leave(q);
 		leolink_arrivals_leave(q);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Computes when a packet starts, departs and arrives, and whether it is lost; the comment at the top of leolink_qdisc.c
- * has the rules.
+ * Computes when a packet starts, departs and arrives, and whether it is lost. The comment at the top of leolink_qdisc.c
+ * explains the rules.
  */
 #include <linux/math64.h>
 #include "leolink.h"
@@ -28,7 +28,8 @@ void leolink_advance_any(struct leolink_sched *q, u64 now)
 }
 
 /*
- * Decides whether the link can use the short path through the queue, which nearly all packets of nearly all links take.
+ * Decides whether packets can take the short path through the link's queue. Nearly all packets of nearly all links take
+ * it.
  */
 void leolink_set_plain(struct leolink_sched *q)
 {
@@ -38,7 +39,10 @@ void leolink_set_plain(struct leolink_sched *q)
 	q->asks_nobody = !q->plain && !asks;
 }
 
-/* For a link without a child: sets its event to the arrival of its first packet or the end of its first hold. */
+/*
+ * Only for a link without a child. Sets the link's event to the arrival of its first packet or to the end of its first
+ * hold.
+ */
 void leolink_arm_next(struct leolink_sched *q, u64 now)
 {
 	struct sk_buff *head = q->sch->q.head;
@@ -52,7 +56,7 @@ void leolink_arm_next(struct leolink_sched *q, u64 now)
 		leolink_arm(q, at, now);
 }
 
-/* splitmix64: the link's own stream, so that another link's traffic does not change it */
+/* splitmix64: each link has its own random stream, which the traffic of other links does not affect */
 static u32 draw(struct leolink_sched *q)
 {
 	u64 z = (q->random += 0x9e3779b97f4a7c15ULL);
@@ -81,7 +85,7 @@ static void schedule_by_rate(struct leolink_sched *q, struct sk_buff *skb, u64 s
 	c->arrive_ns = q->busy_until_ns + q->r.delay_ns;
 }
 
-/* The same with tables. */
+/* The same for a link with tables. */
 static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 start)
 {
 	u64 depart = start, probe = 0, delay = q->r.delay_ns, rest;
@@ -89,9 +93,9 @@ static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 
 	u32 bytes = link_bytes(q, skb), loss = q->loss;
 
 	c->start_ns = start;
-	c->serialise_ns = 0;	/* tables do not change, so nothing is computed again */
+	c->serialise_ns = 0;	/* tables do not change, so the time is never computed again */
 	if (start == U64_MAX) {
-		/* nothing will ever be sent again */
+		/* nothing will ever be sent after this */
 		c->lost = 0;
 		q->busy_until_ns = U64_MAX;
 		c->arrive_ns = U64_MAX;
@@ -133,7 +137,7 @@ static void count_waiting(struct leolink_sched *q, u32 bytes, u64 now)
 	leolink_note_maxima(q, now);
 }
 
-/* Puts a packet at the end of the queue and of the wire. */
+/* Appends a packet to the queue. */
 static void append(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 {
 	struct leolink_cb *c = cb(skb);
@@ -148,14 +152,14 @@ static void append(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 	}
 }
 
-/* Sends a packet over a plain link, at `start`, which is now or later. */
+/* Sends a packet over a plain link. `start` is now or later. */
 void leolink_transmit_plain(struct leolink_sched *q, struct sk_buff *skb, u64 start, u64 now)
 {
 	schedule_by_rate(q, skb, start);
 	append(q, skb, now);
 }
 
-/* Sends a packet over any link, now or when the serialiser is free. */
+/* Sends a packet over any link, now or as soon as the serialiser is free. */
 void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 {
 	u64 start = max(now, q->busy_until_ns);
@@ -178,14 +182,20 @@ void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 	}
 }
 
-/* A new rate or delay applies to every packet that has not departed; a packet in transmission keeps its rate. */
+/*
+ * A new rate or delay applies to every packet that has not departed. Only a packet that is being transmitted keeps its
+ * rate.
+ */
 void leolink_reschedule(struct Qdisc *sch, u64 now)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
 	u64 depart = 0, arrive = 0;
 	struct sk_buff *skb;
 
-	/* tables are fixed beforehand; a single value beside one applies to packets sent from now on */
+	/*
+	 * tables are fixed in advance; if only one of the two exists, the other value applies to packets sent from now
+	 * on
+	 */
 	if (leolink_has_table(q) || q->overtakes)
 		return;
 	if (!sch->q.head) {

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Compiles modules for the guest kernel. Lies at the top of the tree that pack.sh packed.
+# Compiles modules for the guest kernel. This file is at the top of the tree that pack.sh packed.
 #
 #	compile.sh DIRECTORY
 #
-# DIRECTORY  has a file Kbuild that says `obj-m := my_cc.o`; my_cc.ko comes to lie beside it
+# DIRECTORY  contains a file Kbuild with the line `obj-m := my_cc.o`. The result, my_cc.ko, is written to DIRECTORY
 #
 # Needs gcc, make and binutils.
 set -eu
@@ -14,7 +14,7 @@ tree=$(cd "$(dirname "$0")" && pwd)
 directory=$(cd "$1" && pwd)
 cd "$tree"
 
-# kbuild's two programs, which its own make knows to build only with the whole configuration
+# Builds kbuild's two host programs. kbuild itself can only build them with the whole configuration
 host_program() {
 	program=$1
 	shift

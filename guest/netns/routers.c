@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Namespaces of nodes that only forward packets: without directories in /proc/sys/net and /sys/class/net.
+ * Namespaces of nodes that only forward packets. They have no directories in /proc/sys/net and /sys/class/net.
  *
- * Before working on this file read net/sysctl_net.c, net/core/net-sysfs.c and setup_net of net/core/net_namespace.c.
+ * Before working on this file, read net/sysctl_net.c, net/core/net-sysfs.c and setup_net of net/core/net_namespace.c.
  *
- * A namespace has such entries for itself, and for each of its interfaces and their queues. Nobody reads the entries of
- * a satellite. Yet with thousands of satellites they took half of the time and a third of the memory
- * (design/direct.md): the cache of /proc/sys keeps the directories of all namespaces under one hash, so each new one
- * was compared with all earlier ones.
+ * An ordinary namespace has such entries for itself, for each of its interfaces, and for the queues of these. Nobody
+ * reads the entries of a satellite. With thousands of satellites, however, these entries took half of the time and a
+ * third of the memory (design/direct.md). The reason is that the cache of /proc/sys keeps the directories of all
+ * namespaces under one hash, so each new directory was compared with all earlier ones.
  *
- * Writing "router" to /proc/leolink/namespaces makes all namespaces from then on such namespaces; "host" makes them
- * ordinary ones. A router starts with early demultiplexing (net.ipv4.ip_early_demux) off, because that would look for a
- * local socket for each packet.
+ * After "router" is written to /proc/leolink/namespaces, all namespaces that are created are of this kind. After "host"
+ * is written, they are ordinary ones. A router starts with early demultiplexing (net.ipv4.ip_early_demux) turned off,
+ * because it would look for a local socket for each packet.
  *
  * Linked with --wrap for each of the functions below (guest/build.sh).
  */
@@ -61,7 +61,7 @@ static bool is_router(const struct net *net)
 	return namespace_id && ((const struct namespace *)net_generic(net, namespace_id))->is_router;
 }
 
-/* A header that no table of the kernel refers to; callers find their own table in it. */
+/* Returns a header to which no table of the kernel refers. Callers find their own table in it. */
 struct ctl_table_header *__wrap_register_net_sysctl_sz(struct net *net, const char *path, parameters *table,
 						       size_t count)
 {
@@ -92,7 +92,7 @@ static void release(struct device *device)
 	kvfree(dev);
 }
 
-/* The device counts its references as usual, but cannot be looked up. */
+/* The device counts its references as usual, but it cannot be looked up. */
 int __wrap_netdev_register_kobject(struct net_device *dev)
 {
 	if (!is_router(dev_net(dev)))
@@ -122,9 +122,9 @@ int __wrap_net_rx_queue_update_kobjects(struct net_device *dev, int old_count, i
 }
 
 /*
- * The kernel handles the carrier of a veth end later, a hundred devices per second, and each pass over the list visits
- * all devices that are not urgent. The agent brings up every end so that nothing is left to do (message::up_again). A
- * router then only lacks its operstate.
+ * The kernel updates the carrier of a veth end with a delay, at a rate of a hundred devices per second. Each pass over
+ * its list visits all devices that are not urgent. The agent sets up every end in such a manner that nothing is left to
+ * do (message::up_again). In a router, only the operstate of the device is then missing.
  */
 void __wrap_linkwatch_fire_event(struct net_device *dev)
 {
@@ -177,7 +177,7 @@ static int __init routers_first(void)
 }
 core_initcall(routers_first);
 
-/* Runs after leolink has created its directory */
+/* Runs after leolink has created the directory /proc/leolink */
 static int __init routers_register(void)
 {
 	int err = register_pernet_subsys(&last_operations);

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The first write to a page of a process's private memory also maps the neighbouring pages.
+ * Makes the first write to a page of a process's private memory also map the neighbouring pages.
  *
- * A missing page costs two ptrace stops of the process, some 40 us or 200 packet-hops; the neighbouring pages cost
- * little more than zeroing them. A network of many flows touches hundreds of pages per flow (docs/performance.md). All
- * pages of the aligned block of PAGES_AHEAD that are still empty are mapped. With blocks of 8, runs of many flows take
- * another 4 % less time, but 1,000 flows need 65 MiB more memory.
+ * A missing page costs two ptrace stops of the process, which take some 40 us or as long as 200 packet-hops. The
+ * neighbouring pages cost little more than the time to zero them. A network with many flows touches hundreds of pages
+ * per flow (docs/performance.md). All pages of the aligned block of PAGES_AHEAD pages that are still empty are mapped.
+ * With blocks of 8 pages, runs of many flows take another 4 % less time, but 1,000 flows need 65 MiB more memory.
  *
  * Linked with --wrap=segv_handler (guest/build.sh).
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
-#include <linux/version.h>
 #include <asm/pgtable.h>
 #include <kern_util.h>
 #include <sysdep/ptrace.h>
+#include "signal_context.h"
 
 #define PAGES_AHEAD 4
 
-/* Declared by type, so that a kernel with another signature does not compile */
+/* Declared by typeof, so that a kernel in which the signature differs does not compile */
 typeof(segv_handler) __real_segv_handler, __wrap_segv_handler;
 
 static bool is_there(struct mm_struct *mm, unsigned long address)
@@ -36,14 +36,14 @@ static void give_block_of(struct mm_struct *mm, unsigned long address)
 	if (!mmap_read_trylock(mm))
 		return;
 	vma = vma_lookup(mm, address);
-	/* If the process may not write there, the fault has not mapped the page */
+	/* If the process may not write to the address, the fault has not mapped the page */
 	if (vma && vma_is_anonymous(vma) && (vma->vm_flags & VM_WRITE) && is_there(mm, address)) {
 		for (page = start; page < start + PAGES_AHEAD * PAGE_SIZE; page += PAGE_SIZE) {
 			if (page < vma->vm_start || page >= vma->vm_end || is_there(mm, page))
 				continue;
 			/*
-			 * FAULT_FLAG_ALLOW_RETRY is not set, so the lock stays held. If memory is short, the process's
-			 * own accesses report it
+			 * FAULT_FLAG_ALLOW_RETRY is not set, so the lock stays held. If there is not enough memory, the
+			 * process's own accesses report this
 			 */
 			if (handle_mm_fault(vma, page, FAULT_FLAG_WRITE | FAULT_FLAG_USER, NULL) & VM_FAULT_ERROR)
 				break;
@@ -51,15 +51,6 @@ static void give_block_of(struct mm_struct *mm, unsigned long address)
 	}
 	mmap_read_unlock(mm);
 }
-
-/* From 6.16 on the machine context is the last argument */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
-#define AND_CONTEXT
-#define WITH_CONTEXT
-#else
-#define AND_CONTEXT , void *mc
-#define WITH_CONTEXT , mc
-#endif
 
 void __wrap_segv_handler(int sig, struct siginfo *info, struct uml_pt_regs *regs AND_CONTEXT)
 {

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets that pass the interfaces of hosts, for the agent: /proc/leolink/taps.
+ * Delivers packets that pass the interfaces of hosts to the agent: /proc/leolink/taps.
  *
- * Before working on this file read dev_queue_xmit_nit and __netif_receive_skb_core of net/core/dev.c and tpacket_rcv of
- * net/packet/af_packet.c: packets are recorded at the same places and times as by a packet socket. A packet socket
- * clones each packet that leaves, runs a filter and hands over blocks; this code copies the first bytes.
+ * Before working on this file, read dev_queue_xmit_nit and __netif_receive_skb_core of net/core/dev.c, and tpacket_rcv
+ * of net/packet/af_packet.c. Packets are recorded at the same places and times as by a packet socket. A packet socket
+ * clones each packet that leaves, runs a filter, and delivers blocks. This file only copies the first bytes of packets.
  *
- * It also does not disturb the run. A packet socket wakes its reader when a block is full, in the middle of an instant.
- * The reader then runs among the programs, whose sockets are read later and so send different ACKs. Here the reader
- * wakes only when the processor has nothing to do, and reading takes no virtual time: a run with taps equals a run
- * without (tests/guest/taps_test.py). Only if the processor is never idle, the reader has to run among others.
+ * This file also does not disturb the run. A packet socket wakes its reader when a block is full, in the middle of an
+ * instant. The reader then runs between the programs. Their sockets are read later, and therefore send different ACKs.
+ * Here the reader wakes only when the processor has nothing else to do, and reading takes no virtual time. A run with
+ * taps therefore equals a run without (tests/guest/taps_test.py). Only if the processor is never idle, the reader must
+ * run between the programs.
  *
- *	open		one at a time; its taps end with it, or with their interfaces
+ *	open		only one at a time. Taps end when the file is closed, or when their interfaces are removed
  *	write		struct tap_wanted: an interface of the writer's namespace
- *	poll		POLLIN: a chunk is full; POLLPRI with it: links have dropped packets since /proc/leolink/drops was read
- *	read		struct tap_record and the frame's first bytes, padded to a multiple of 8 bytes, for each frame. A read
- *			needs a buffer of a chunk's size, and returns the content of one chunk; 0 = nothing for now. At offset 0
- *			it returns only full chunks, so that they depend on the packets alone; elsewhere also the last chunk
+ *	poll		POLLIN: a chunk is full. POLLPRI in addition: links have dropped packets since
+ *			/proc/leolink/drops was read
+ *	read		for each frame, struct tap_record and the frame's first bytes, padded to a multiple of 8 bytes.
+ *			The buffer must be as large as a chunk, and a read returns the content of one chunk; 0 = nothing
+ *			for now. At offset 0, a read returns only full chunks, so that their content depends on the
+ *			packets alone. At other offsets, it also returns the last chunk
  *
  * Linked with --wrap=time_travel_sleep (guest/build.sh).
  */
@@ -40,7 +43,7 @@
 #define CHUNK_BYTES	(256u << 10)
 #define CHUNKS		32u
 #define URGENT_CHUNKS	24u
-/* The agent's request where no payload is wanted; this length is copied without a function call */
+/* Length that the agent requests if no payload is wanted. This length is copied without a function call */
 #define HEADERS_BYTES	64u
 
 extern struct list_head time_travel_irqs;
@@ -49,8 +52,8 @@ void __wrap_time_travel_sleep(void);
 
 struct tap_wanted {
 	u32 ifindex;
-	u32 number;		/* stored in its records */
-	u32 snap_bytes;		/* bytes kept of each frame */
+	u32 number;		/* number that is stored in the tap's records */
+	u32 snap_bytes;		/* number of bytes that are kept of each frame */
 };
 
 struct tap_record {
@@ -64,18 +67,19 @@ struct tap_record {
 struct tap {
 	struct list_head list;
 	struct net_device *dev;
-	struct net_device_ops ops;	/* the device's operations, with one replaced */
+	struct net_device_ops ops;	/* the device's operations, of which one is replaced */
 	const struct net_device_ops *own_ops;
 	u32 number, snap_bytes;
 };
 
-static LIST_HEAD(taps);		/* under RTNL */
+static LIST_HEAD(taps);		/* accessed under RTNL */
 static bool is_open;
 static u8 *chunks;
 static u32 filled_bytes[CHUNKS];
 /*
- * Numbers of chunks. First the `full` chunks, in the order in which they were filled; then the one being filled; then
- * the free ones, last read first, because a chunk that was just read is still in the cache.
+ * Numbers of chunks. The `full` chunks come first, in the order in which they were filled. Then comes the chunk that is
+ * being filled, and then the free ones. The free chunk that was read last comes first among these, because it is still
+ * in the cache.
  */
 static u32 order[CHUNKS], full;
 static u64 lost;
@@ -88,7 +92,7 @@ static void make_ready(void)
 	wake_up_interruptible(&reader);
 }
 
-/* Called with softirqs off. `offset`: from the packet's data to the Ethernet header */
+/* Called with softirqs disabled. `offset` is the distance from the packet's data to the Ethernet header */
 static void record(const struct tap *tap, const struct sk_buff *skb, int offset, bool is_outgoing)
 {
 	u32 frame_bytes = skb->len - offset, kept_bytes = min(frame_bytes, tap->snap_bytes);
@@ -135,8 +139,8 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 }
 
 /*
- * The idle loop, interrupts off: virtual time jumps to the next event. If nothing is left to do at this instant, the
- * reader may first read the filled chunks.
+ * Called in the idle loop with interrupts disabled. Virtual time jumps to the next event. Before that, if nothing else
+ * is left to do at this instant, the reader may read the filled chunks.
  */
 void __wrap_time_travel_sleep(void)
 {
@@ -148,7 +152,7 @@ void __wrap_time_travel_sleep(void)
 	__real_time_travel_sleep();
 }
 
-/* Used by a kernel without leolink, as a user's own kernel may be: whether drops wait is then unknown. */
+/* Only used by kernels without leolink, for instance a user's own kernel. It is then not known whether drops wait. */
 bool __weak leolink_drops_wait(void)
 {
 	return true;
@@ -178,7 +182,8 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		return 0;
 	}
 	/*
-	 * the chunk becomes the first free one; the next is the one being filled, which is empty if no chunk was full
+	 * this chunk becomes the first free one, and the next chunk is the one being filled, which is empty if no chunk
+	 * was full
 	 */
 	last = full ? full : 1;
 	memmove(order, order + 1, last * sizeof(*order));
@@ -189,7 +194,7 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		filled_bytes[order[0]] = 0;
 	is_ready = full;
 	local_bh_enable();
-	/* the chunk is not filled again before the current one is full, and no packet passes meanwhile */
+	/* this chunk is not filled again before the current one is full, and no packet passes in the meantime */
 	return copy_to_user(to, chunks + chunk * CHUNK_BYTES, filled_bytes[chunk]) ? -EFAULT : filled_bytes[chunk];
 }
 
@@ -280,7 +285,7 @@ static const struct proc_ops taps_ops = {
 	.proc_poll	= taps_poll,
 };
 
-/* An interface is removed */
+/* Called when an interface is removed */
 static int device_changes(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
@@ -295,7 +300,7 @@ static int device_changes(struct notifier_block *block, unsigned long event, voi
 
 static struct notifier_block device_notifier = { .notifier_call = device_changes };
 
-/* Runs after leolink has created its directory */
+/* Runs after leolink has created the directory /proc/leolink */
 static int __init taps_register(void)
 {
 	int err = register_netdevice_notifier(&device_notifier);

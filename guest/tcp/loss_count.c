@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: a packet is lost once a certain number of packets above it have been SACKed.
+ * loss_detection: methods that declare a packet lost when a certain number of packets above it have been SACKed.
  *
- * NCR (RFC 4653). The number is a share of the packets in flight, so that it takes a window of duplicate ACKs.
- * Meanwhile new packets leave: one per SACKed packet (aggressive; Linux does this anyway, since SACKed packets are not
- * in flight) or one per two (careful).
+ * NCR (RFC 4653). The number is a share of the packets in flight. It therefore takes a window of duplicate ACKs to
+ * declare a loss. Meanwhile new packets are sent. The aggressive variant sends one per SACKed packet, which Linux does
+ * anyway because SACKed packets are not in flight. The careful variant sends one per two SACKed packets.
  *
  * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA. The
- * number is a percentile of the extents of late packets. An extent is the number of packets above a late one that had
- * been SACKed when it arrived.
+ * number is a percentile of the extents of late packets. The extent of a late packet is the number of packets above it
+ * that had been SACKed when it arrived.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -19,7 +19,7 @@ MODULE_PARM_DESC(rr_percentile_ppm, "rr: millionths of past reordering that the 
 
 /*
  * RFC 4653, 3.2 (T.1, T.2). A congestion control that sets the window itself also paces, so there is no burst to
- * prevent
+ * prevent.
  */
 static void loss_ncr_reordered(struct sock *sk, struct loss_state *state)
 {
@@ -31,7 +31,7 @@ static void loss_ncr_reordered(struct sock *sk, struct loss_state *state)
 	tp->snd_ssthresh = state->flight_size_prev_pkts;
 }
 
-/* A loss ends extended limited transmit: the reduction starts from the window before it (3.4) */
+/* A loss ends extended limited transmit. The reduction then starts from the window before it (3.4) */
 void loss_ncr_end(struct sock *sk, struct loss_state *state)
 {
 	if (state->flight_size_prev_pkts && !inet_csk(sk)->icsk_ca_ops->cong_control)
@@ -39,7 +39,7 @@ void loss_ncr_end(struct sock *sk, struct loss_state *state)
 	state->flight_size_prev_pkts = 0;
 }
 
-/* Called at each ACK, before losses are looked for */
+/* Called for each ACK, before losses are looked for */
 void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -55,14 +55,14 @@ void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 	}
 	if (state->flight_size_prev_pkts && advanced) {
 		loss_ncr_reordered(sk, state);
-		/* T.4: FlightSizePrev stays if holes remain */
+		/* T.4: FlightSizePrev does not change if holes remain */
 		state->flight_size_pkts = tp->packets_out;
 		if (!tp->sacked_out)
 			state->flight_size_prev_pkts = 0;
 	} else if (!state->flight_size_prev_pkts && tp->sacked_out && !had_holes) {
 		/*
-		 * 3.1: the first ACK with SACK after one without. SACKed packets after a timeout do not begin a new
-		 * period
+		 * RFC 4653, 3.1: this is the first ACK with SACK after an ACK without. Packets that were SACKed after a
+		 * timeout do not begin a new period.
 		 */
 		state->flight_size_prev_pkts = tp->packets_out;
 		state->flight_size_pkts = tp->packets_out;
@@ -76,7 +76,7 @@ void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 	}
 }
 
-/* The oldest hole was filled by a packet that was late by `extent_pkts` */
+/* Called when the oldest hole was filled by a packet that was late by `extent_pkts` */
 static void loss_rr_learn(struct loss_state *state, u32 extent_pkts)
 {
 	state->extents_pkts[state->extents++ % LOSS_RR_EXTENTS] = extent_pkts;
@@ -85,10 +85,10 @@ static void loss_rr_learn(struct loss_state *state, u32 extent_pkts)
 }
 
 /*
- * Called at each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` packets above
- * it. As in the kernel's tcp_packet_delayed(): if nothing is being retransmitted, the packet was late. Otherwise the
- * timestamp that the ACK echoes shows whether it answers the original or the retransmission (Eifel, RFC 3522). Without
- * timestamps the packet was late if a DSACK follows; DSACKs come in the order of the retransmissions.
+ * Called for each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` packets
+ * above it. If nothing is being retransmitted, the packet was late, as in the kernel's tcp_packet_delayed(). Otherwise
+ * the timestamp that the ACK echoes shows whether the ACK answers the original or the retransmission (Eifel, RFC 3522).
+ * Without timestamps, the packet was late if a DSACK follows. DSACKs arrive in the order of the retransmissions.
  */
 void loss_rr_ack(struct sock *sk, struct loss_state *state)
 {
@@ -114,7 +114,7 @@ void loss_rr_ack(struct sock *sk, struct loss_state *state)
 	state->sacked_pkts = tp->sacked_out;
 }
 
-/* RFC 6675, 4 (IsLost), counted in packets; retransmitted packets are not checked a second time */
+/* RFC 6675, 4 (IsLost), counted in packets. Packets that were retransmitted are not checked again */
 void loss_count_mark(struct sock *sk, u32 dupthresh_pkts)
 {
 	u32 above_pkts = tcp_sk(sk)->sacked_out;

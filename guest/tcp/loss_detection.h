@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * loss_detection: methods by which a sender detects losses, with any congestion control
+ * loss_detection: methods by which a sender detects losses. They work with any congestion control
  * (docs/concepts/loss-detection.md).
  *
- * Before working on this read net/ipv4/tcp_recovery.c and, of net/ipv4/tcp_input.c, tcp_ack(), tcp_fastretrans_alert() and
- * tcp_identify_packet_loss().
+ * Before working on this, read net/ipv4/tcp_recovery.c. Also read tcp_ack(), tcp_fastretrans_alert() and
+ * tcp_identify_packet_loss() in net/ipv4/tcp_input.c.
  *
- * The kernel is linked with --wrap for the functions that loss_hooks.c names; each is called across two files of the
- * kernel. For a host that has not chosen a method, they only call the kernel's own function.
+ * The kernel is linked with --wrap for the functions that loss_hooks.c names. Each of these functions is called from a
+ * different file of the kernel than the one that defines it. If a host has not chosen a method, the replacements only
+ * call the kernel's own function.
  *
- * The chosen method is in the bits of net.ipv4.tcp_recovery above those that the kernel reads (0 to 2, TCP_RACK_* in
- * include/net/tcp.h). Methods that decide by themselves need bit 0, RACK. With it, tcp_input.c leaves the decision to
- * tcp_rack_mark_lost() alone; without it, tcp_input.c also counts duplicate ACKs.
+ * The chosen method is stored in net.ipv4.tcp_recovery, in the bits above those that the kernel reads (0 to 2,
+ * TCP_RACK_* in include/net/tcp.h). Methods that decide alone which packets are lost need bit 0, RACK. If bit 0 is set,
+ * tcp_input.c leaves the decision to tcp_rack_mark_lost() alone. Otherwise tcp_input.c also counts duplicate ACKs.
  *
- * The parts, each of which uses only those above it:
+ * The parts are listed below. Each part only uses parts above it:
  *
- *	loss_arithmetic.h	numbers in, numbers out
- *	loss_state.c		per-socket state, and the socket's congestion control with some functions replaced
- *	loss_count.c		by a number of packets SACKed above: ncr-careful, ncr-aggressive, rr
- *	loss_time.c		by time: pr
- *	loss_rack.c		by time and by number: rack-draft, rack-4.14
- *	loss_door.c		no response to losses around packets out of order: door
+ *	loss_arithmetic.h	functions that only compute with numbers
+ *	loss_state.c		state of a socket, and its congestion control, of which some functions are replaced
+ *	loss_count.c		methods that count the packets SACKed above a packet: ncr-careful, ncr-aggressive, rr
+ *	loss_time.c		the method that uses time: pr
+ *	loss_rack.c		methods that use both time and count: rack-draft, rack-4.14
+ *	loss_door.c		no response to losses around packets that arrive out of order: door
  *	loss_notice.c		no losses while a notice announces reordering: notified
  *	loss_hooks.c		functions that the kernel calls
  */
@@ -32,7 +33,7 @@
 
 #define LOSS_DETECTION_SHIFT 4
 
-/* Same order as LOSS_DETECTIONS in python/leowarp/scenario/hosts.py */
+/* In the same order as LOSS_DETECTIONS in python/leowarp/scenario/hosts.py */
 enum loss_detection {
 	LOSS_KERNEL,
 	LOSS_NCR_CAREFUL,
@@ -45,28 +46,34 @@ enum loss_detection {
 	LOSS_RACK_4_14,
 };
 
-/* Number of latest late packets that rr considers */
+/* Number of the latest late packets that rr takes into account */
 #define LOSS_RR_EXTENTS 512
-/* Retransmissions for which rr still expects a DSACK; more than a window of these links */
+/* Maximum number of retransmissions for which rr still expects a DSACK. This is more than a window of these links */
 #define LOSS_RR_PENDING 512
 
 struct loss_state {
-	/* count: SND.UNA and SACKed packets after the last ACK */
+	/* for methods that count: SND.UNA and SACKed packets after the last ACK */
 	u32 una, sacked_pkts;
-	/* ncr: FlightSizePrev, 0 outside of extended limited transmit; FlightSize and window when it (re)started */
+	/*
+	 * for ncr: FlightSizePrev (0 outside of extended limited transmit), and FlightSize and window when it
+	 * (re)started
+	 */
 	u32 flight_size_prev_pkts, flight_size_pkts, cwnd_pkts;
-	/* rr */
+	/* for rr */
 	u32 dupthresh_pkts, extents, dsacked_pkts, pending_first, pending_count;
 	u32 extents_pkts[LOSS_RR_EXTENTS], pending_pkts[LOSS_RR_PENDING];
-	/* pr: M */
+	/* for pr: M */
 	u64 longest_ns;
-	/* door: until when nothing is reduced; the last reduction and the values before it; evidence counted so far */
+	/*
+	 * for door: until when nothing is reduced; the last reduction, and the values before it; the evidence counted
+	 * so far
+	 */
 	u64 frozen_until_ns, reduced_at_ns;
 	u32 frozen_cwnd_pkts, reduced_cwnd_pkts, reduced_ssthresh_pkts, reordered, repeated;
-	/* the socket's congestion control, and our copy of it */
+	/* the congestion control that the socket has chosen, and a copy of it */
 	const struct tcp_congestion_ops *original;
 	struct tcp_congestion_ops ops;
-	/* notified, without RACK: the kernel's value of tp->reordering */
+	/* for notified without RACK: the kernel's value of tp->reordering */
 	u32 kept_reordering_pkts;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: functions that replace the kernel's own (guest/build.sh, --wrap). __real_NAME is the kernel's NAME.
+ * loss_detection: functions that replace functions of the kernel (guest/build.sh, --wrap). __real_NAME is the kernel's
+ * function NAME.
  */
 #include "loss_detection.h"
 
@@ -22,24 +23,25 @@ void __wrap_tcp_enter_loss(struct sock *sk);
 void __wrap_tcp_cleanup_congestion_control(struct sock *sk);
 int __wrap_icmp_rcv(struct sk_buff *skb);
 
-/* Methods that wait for a window or more before a packet is lost, and that keep state for this */
+/* Whether a method waits for a window or more before a packet is lost, and keeps state for this */
 static bool loss_waits(enum loss_detection detection)
 {
 	return detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE || detection == LOSS_RR ||
 	       detection == LOSS_PR;
 }
 
-/* Methods that decide by themselves which packets are lost */
+/* Whether a method decides alone which packets are lost */
 static bool loss_has_own(enum loss_detection detection)
 {
 	return loss_waits(detection) || loss_by_first_rack(detection);
 }
 
 /*
- * If ACKs take longer, the sender must buffer more data. Linux's buffer holds two windows; the second is for the round
- * trip of a retransmission (tcp_sndbuf_expand). Waiting for a window of duplicate ACKs takes one more, and waiting for
- * beta * M takes beta windows. With a full buffer, nothing leaves during recovery, and then up to a whole window leaves
- * at once. The buffer grows only once something is SACKed: a sender that waits for nothing keeps Linux's buffer.
+ * If ACKs take longer, the sender must buffer more data. Linux's send buffer holds two windows. The second is for the
+ * round trip of a retransmission (tcp_sndbuf_expand). If the sender waits for a window of duplicate ACKs, the buffer
+ * needs one more window. If it waits for beta * M, the buffer needs beta more windows. If the buffer were full, nothing
+ * would be sent during recovery, and afterwards up to a whole window at once. The buffer grows only when something was
+ * SACKed. A sender that never waits therefore keeps Linux's buffer.
  */
 static u32 loss_windows_buffered(struct sock *sk)
 {
@@ -52,7 +54,8 @@ static u32 loss_windows_buffered(struct sock *sk)
 }
 
 /*
- * tcp_ack(): called at each ACK that finds packets in flight, after SACK has been read and before losses are looked for
+ * Called in tcp_ack() for each ACK that finds packets in flight. SACK was already read, and losses were not yet looked
+ * for
  */
 void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 {
@@ -60,7 +63,7 @@ void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 	struct loss_state *state;
 
 	__real_tcp_rack_update_reo_wnd(sk, rs);
-	/* At the ACK of a SYN, the socket is not complete yet */
+	/* When the SYN is acknowledged, the socket is not complete yet */
 	if (detection == LOSS_KERNEL || loss_by_first_rack(detection) || sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
 		return;
 	state = loss_state(sk);
@@ -80,14 +83,14 @@ void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 		loss_notice_ack(sk, state);
 }
 
-/* Marks losses by our own scoreboard. True if it has set the timer */
+/* Marks losses by the chosen method. Returns true if it has set the timer */
 static bool loss_mark(struct sock *sk, enum loss_detection detection, struct loss_state *state)
 {
 	u32 dupthresh_pkts = state->dupthresh_pkts, lost_out = tcp_sk(sk)->lost_out;
 
 	if (detection == LOSS_PR)
 		return loss_pr_mark(sk, state);
-	/* A window of duplicate ACKs is always enough evidence: RFC 4653 requires no more */
+	/* A window of duplicate ACKs is always enough evidence, because RFC 4653 requires no more */
 	if (detection == LOSS_RR)
 		dupthresh_pkts = min(dupthresh_pkts, loss_ncr_dupthresh(tcp_sk(sk)->packets_out, false));
 	loss_count_mark(sk, dupthresh_pkts);
@@ -97,8 +100,8 @@ static bool loss_mark(struct sock *sk, enum loss_detection detection, struct los
 }
 
 /*
- * tcp_identify_packet_loss(): called at each ACK that is a duplicate, carries SACK, or comes while the state is not
- * Open
+ * Called in tcp_identify_packet_loss() for each ACK that is a duplicate, carries SACK, or arrives while the state is
+ * not Open
  */
 bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 {
@@ -118,8 +121,8 @@ bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 }
 
 /*
- * Same as the kernel's tcp_rack_reo_timeout, except for loss detection: by pr if there is a state, otherwise by early
- * RACK
+ * Same as the kernel's tcp_rack_reo_timeout, except for loss detection. Losses are detected by pr if there is a state,
+ * and otherwise by early RACK
  */
 static void loss_timeout(struct sock *sk, struct loss_state *state)
 {
@@ -141,7 +144,7 @@ static void loss_timeout(struct sock *sk, struct loss_state *state)
 		tcp_rearm_rto(sk);
 }
 
-/* tcp_write_timer_handler(): the timer that one of the two functions above has set */
+/* Called in tcp_write_timer_handler() when the timer expires that one of the two functions above has set */
 void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 {
 	enum loss_detection detection = loss_detection(sk);
@@ -158,7 +161,10 @@ void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 		__real_tcp_rack_reo_timeout(sk);
 }
 
-/* tcp_timeout_mark_lost(): whether a packet, other than the first, is spared when a timeout declares packets lost */
+/*
+ * Called in tcp_timeout_mark_lost() for packets other than the first when a timeout declares packets lost. Returns a
+ * positive value for a packet that is not declared lost
+ */
 s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 reo_wnd)
 {
 	struct sock *sk = (struct sock *)tp;
@@ -167,13 +173,13 @@ s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 re
 
 	if (detection == LOSS_PR && state)
 		return loss_pr_left_ns(sk, state, skb) ? 1 : 0;
-	/* RFC 6675, 5.1: all packets that are not SACKed */
+	/* RFC 6675, 5.1: all packets that are not SACKed are lost */
 	if (loss_has_own(detection))
 		return 0;
 	return __real_tcp_rack_skb_timeout(tp, skb, reo_wnd);
 }
 
-/* tcp_identify_packet_loss(), for connections without SACK */
+/* Called in tcp_identify_packet_loss(), for connections without SACK */
 void __wrap_tcp_newreno_mark_lost(struct sock *sk, bool snd_una_advanced)
 {
 	if (loss_detection(sk) == LOSS_NOTIFIED && loss_notice_left_ns(sk))
@@ -181,7 +187,7 @@ void __wrap_tcp_newreno_mark_lost(struct sock *sk, bool snd_una_advanced)
 	__real_tcp_newreno_mark_lost(sk, snd_una_advanced);
 }
 
-/* tcp_retransmit_timer() */
+/* Called in tcp_retransmit_timer() */
 void __wrap_tcp_enter_loss(struct sock *sk)
 {
 	struct loss_state *state = loss_state_if_any(sk);
@@ -191,7 +197,7 @@ void __wrap_tcp_enter_loss(struct sock *sk)
 	__real_tcp_enter_loss(sk);
 }
 
-/* tcp_v4_destroy_sock() */
+/* Called in tcp_v4_destroy_sock() */
 void __wrap_tcp_cleanup_congestion_control(struct sock *sk)
 {
 	struct loss_state *state = loss_state_if_any(sk);
@@ -203,7 +209,7 @@ void __wrap_tcp_cleanup_congestion_control(struct sock *sk)
 		loss_state_free(sk);
 }
 
-/* ip_protocol_deliver_rcu() */
+/* Called in ip_protocol_deliver_rcu() */
 int __wrap_icmp_rcv(struct sk_buff *skb)
 {
 	loss_notice_take(skb);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: listens to notices of route changes (design/cures.md, "Notice"). A notice states for how long packets
- * to a destination may arrive out of order. Until then, no packet to that destination is declared lost because of what
- * has arrived. If RACK is off, the timers (TLP, RTO) keep running.
+ * loss_detection: receives notices of route changes (design/cures.md, "Notice"). A notice states for how long packets
+ * to a destination may arrive out of order. During that time, no packet to the destination is declared lost because
+ * other packets have arrived. If RACK is off, the timers (TLP, RTO) keep running.
  *
- * Anyone who can send a packet to a host can send it a notice: neither its source nor its content is verified.
+ * Anyone who can send a packet to a host can send it a notice. Neither the source nor the content of a notice is
+ * verified.
  */
 #include <linux/slab.h>
 #include <linux/unaligned.h>
 #include "loss_detection.h"
 
-/* RFC 4727: reserved for experiments */
+/* One of the ICMP types that RFC 4727 reserves for experiments */
 #define LOSS_NOTICE_TYPE 253
 #define LOSS_NOTICE_MAGIC 0x6c656f6e	/* "leon" */
-/* A value that no sender uses; in bytes it stays below 2^31 at every MSS */
+/* A value of tp->reordering that no sender otherwise uses. Multiplied by any MSS, it stays below 2^31 bytes */
 #define LOSS_NOTICE_REORDERING (1U << 20)
 
 struct loss_notice_wire {
@@ -33,13 +34,13 @@ struct loss_notice {
 	__be32 destination;
 };
 
-/* One processor and no preemption: softirqs and processes never contend here */
+/* There is one processor and no preemption, so softirqs and processes never contend for this lock */
 static LIST_HEAD(loss_notices);
 static DEFINE_SPINLOCK(loss_notices_lock);
 
 /*
- * If several notices apply, the longest wait counts. The kernel drops the packet afterwards, like any ICMP of unknown
- * type
+ * If several notices apply, the longest wait counts. Afterwards the kernel drops the packet, like any ICMP message of
+ * unknown type.
  */
 void loss_notice_take(struct sk_buff *skb)
 {
@@ -69,7 +70,7 @@ void loss_notice_take(struct sk_buff *skb)
 	spin_unlock_bh(&loss_notices_lock);
 }
 
-/* How long losses to this socket's peer are still ignored, ns */
+/* Time for which losses to this socket's peer are still ignored, in ns */
 u64 loss_notice_left_ns(const struct sock *sk)
 {
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache, left_ns = 0;
@@ -90,7 +91,10 @@ u64 loss_notice_left_ns(const struct sock *sk)
 	return left_ns;
 }
 
-/* Without RACK, the kernel compares duplicate ACKs with tp->reordering, in places that cannot be hooked individually */
+/*
+ * Without RACK, the kernel compares duplicate ACKs with tp->reordering. It does so in places that cannot be replaced
+ * one by one
+ */
 void loss_notice_ack(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

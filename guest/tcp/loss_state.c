@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: per-socket state, and the socket's congestion control with some functions replaced.
+ * loss_detection: the state of a socket, and its congestion control, of which some functions are replaced.
  *
- * The state is stored in the socket's pointer for upper-layer protocols (ULP); the guest's only ULP is delack, which
- * does not use it. The socket's congestion control is a copy of the chosen one, in which single functions are replaced;
- * the kernel uses the copy because the socket points to it.
+ * The state is stored in the socket's pointer for upper-layer protocols (ULP). The guest's only ULP is delack, which
+ * does not use the pointer. The socket's congestion control is a copy of the chosen one, in which some functions are
+ * replaced. The kernel uses the copy because the socket points to it.
  */
 #include <linux/slab.h>
 #include "loss_detection.h"
@@ -14,7 +14,7 @@ struct loss_state *loss_state_if_any(const struct sock *sk)
 	return (__force struct loss_state *)inet_csk(sk)->icsk_ulp_data;
 }
 
-/* NULL if there is no memory: the caller then leaves this ACK to the kernel */
+/* NULL if there is no memory. The caller then leaves this ACK to the kernel */
 struct loss_state *loss_state(struct sock *sk)
 {
 	struct loss_state *state = loss_state_if_any(sk);
@@ -40,7 +40,10 @@ void loss_state_free(struct sock *sk)
 	inet_csk(sk)->icsk_ulp_data = NULL;
 }
 
-/* True if the copy is new: at first, and after a change of the congestion control since the last ACK */
+/*
+ * Returns true if the copy is new. This is the case at first, and after the congestion control has changed since the
+ * last ACK
+ */
 bool loss_ops_copy(struct sock *sk, struct loss_state *state)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);

@@ -2,11 +2,11 @@
 /*
  * loss_detection: TCP-PR (Bohacek, Hespanha, Lee, Lim, Obraczka: "A New TCP for Persistent Packet Reordering", IEEE/ACM
  * Transactions on Networking 14 (2), 2006). A packet is lost if it is not acknowledged within beta * M after it was
- * sent, where M is the decaying maximum of round-trip times; nothing else marks it lost.
+ * sent. M is the decaying maximum of round-trip times. Nothing else marks a packet lost.
  *
- * The kernel asks for losses only if an ACK is a duplicate or carries SACK, so a lost tail is left to its probe (TLP)
- * and its timer (RTO). The response is that of the congestion control, which halves the current window; the paper
- * halves the window at the time when the packet was sent.
+ * The kernel looks for losses only if an ACK is a duplicate or carries SACK. If the last packets are lost, the kernel's
+ * probe (TLP) and timer (RTO) detect this. The congestion control responds to losses, and halves the current window. In
+ * the paper, the window at the time when the packet was sent is halved.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -19,7 +19,10 @@ static uint pr_beta_ppm = 3000000;
 module_param(pr_beta_ppm, uint, 0644);
 MODULE_PARM_DESC(pr_beta_ppm, "pr: millionths of the largest RTT after which a packet is lost (default 3000000)");
 
-/* rs->rtt_us belongs to the latest acknowledged packet, and never to one that was sent twice (tcp_ack_update_rtt) */
+/*
+ * rs->rtt_us belongs to the latest acknowledged packet. It never belongs to a packet that was sent twice
+ * (tcp_ack_update_rtt)
+ */
 void loss_pr_ack(struct sock *sk, struct loss_state *state, const struct rate_sample *rs)
 {
 	if (rs->rtt_us > 0)
@@ -27,7 +30,7 @@ void loss_pr_ack(struct sock *sk, struct loss_state *state, const struct rate_sa
 						       tcp_snd_cwnd(tcp_sk(sk)), pr_alpha_ppm);
 }
 
-/* Time until a packet is lost, ns; 0: it is lost */
+/* Time until a packet is lost, in ns. 0 means that it is lost */
 u64 loss_pr_left_ns(const struct sock *sk, const struct loss_state *state, const struct sk_buff *skb)
 {
 	u64 lost_at_ns = skb->skb_mstamp_ns + loss_pr_limit_ns(state->longest_ns, pr_beta_ppm);
@@ -36,19 +39,19 @@ u64 loss_pr_left_ns(const struct sock *sk, const struct loss_state *state, const
 	return lost_at_ns > now_ns ? lost_at_ns - now_ns : 0;
 }
 
-/* Number of windows that leave while the sender waits for a packet */
+/* Number of windows that are sent while the sender waits for a packet */
 u32 loss_pr_windows(void)
 {
 	return DIV_ROUND_UP(pr_beta_ppm, LOSS_PPM);
 }
 
-/* A socket has only one timer for retransmissions. One tick is added, since the first tick is not a whole one */
+/* A socket has only one timer for retransmissions. One tick is added, because the first tick is not a whole one. */
 void loss_timer_in(struct sock *sk, u64 left_ns)
 {
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_REO_TIMEOUT, nsecs_to_jiffies(left_ns) + 1, TCP_RTO_MAX);
 }
 
-/* Marks lost packets and sets the timer for the next one; false: no packet is waited for */
+/* Marks lost packets, and sets the timer for the next one. Returns false if no packet waits */
 bool loss_pr_mark(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -57,7 +60,7 @@ bool loss_pr_mark(struct sock *sk, struct loss_state *state)
 	/* No round trip has been measured yet */
 	if (!state->longest_ns)
 		return false;
-	/* In the order of their last transmission; SACKed packets are not in the list */
+	/* Packets are in the order of their last transmission. SACKed packets are not in this list */
 	list_for_each_entry_safe(skb, next, &tp->tsorted_sent_queue, tcp_tsorted_anchor) {
 		u8 sacked = TCP_SKB_CB(skb)->sacked;
 		u64 left_ns;

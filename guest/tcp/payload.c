@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The payload of a bulk transfer is not copied: /proc/leolink/payload.
+ * Avoids copying the payload of bulk transfers: /proc/leolink/payload.
  *
- * Before working on this file read tcp_sendmsg_locked of net/ipv4/tcp.c and _copy_from_iter of lib/iov_iter.c.
+ * Before working on this file, read tcp_sendmsg_locked of net/ipv4/tcp.c and _copy_from_iter of lib/iov_iter.c.
  *
- * The agent's transfers write zeros, their readers drop what they read (MSG_TRUNC), and links and packet truth read
- * only headers. Nobody sees a payload, but writing it costs a twentieth of a run, and evicts useful data from the
- * cache. So TCP makes its packets as usual, of the same pages, but leaves the pages' old contents: the copy out of one
- * range of the agent's memory, which the agent named, is skipped. Nothing else differs. sendfile would copy nothing
- * either, but it cuts fragments differently, and receivers then merge others.
+ * The agent's transfers write zeros, and their readers discard the data while reading (MSG_TRUNC). Links and packet
+ * truth only read headers. Nobody reads a payload, but writing it takes a twentieth of a run's time, and evicts useful
+ * data from the cache. TCP therefore creates its packets as usual, from the same pages, but the pages keep their old
+ * contents. Copying is skipped if the data come from a range of the agent's memory that the agent has named. Nothing
+ * else differs. sendfile would copy nothing either, but it splits data into other fragments, and receivers would then
+ * merge other packets.
  *
- *	write	two u64: address and length of the range in the writer's memory; a length of 0 ends it
+ *	write	two u64: address and length of the range in the writer's memory. A length of 0 means that there is no
+ *		range
  *
- * The agent names no range if somebody may look at payloads: captures into files, programs, a shell, live runs.
+ * The agent names no range if anyone may read payloads: captures into files, programs, a shell, live runs.
  *
  * Linked with --wrap=_copy_from_iter (guest/build.sh).
  */
@@ -26,7 +28,7 @@
 size_t __real__copy_from_iter(void *to, size_t bytes, struct iov_iter *i);
 size_t __wrap__copy_from_iter(void *to, size_t bytes, struct iov_iter *i);
 
-/* The writer's memory is only compared, never dereferenced, so it may be gone */
+/* The pointer is only compared and never dereferenced, so the writer's memory may be gone */
 static const struct mm_struct *owner;
 static u64 range[2];
 
@@ -70,7 +72,7 @@ static ssize_t payload_write(struct file *f, const char __user *from, size_t siz
 
 static const struct proc_ops payload_ops = { .proc_write = payload_write };
 
-/* Runs after leolink has created its directory */
+/* Runs after leolink has created the directory /proc/leolink */
 static int __init payload_register(void)
 {
 	return proc_create("leolink/payload", 0200, NULL, &payload_ops) ? 0 : -ENOMEM;

@@ -2,15 +2,16 @@
 /*
  * TCP_INFO and TCP_CC_INFO of many sockets in one system call: /proc/leolink/sockets.
  *
- * Before working on this file read do_tcp_getsockopt of net/ipv4/tcp.c: each socket is queried as there. A system call
- * of User Mode Linux takes two switches between host processes, as much as TCP's work on ten packets, and a run samples
- * both ends of each flow 20 times per second. A sampler sleeps, reads the sockets, and reads the queues; this is one
- * call, too.
+ * Before working on this file, read do_tcp_getsockopt of net/ipv4/tcp.c. Each socket is queried in the same manner. A
+ * system call of User Mode Linux takes two switches between processes of the host, as much as TCP's work on ten
+ * packets. A run samples both ends of each flow 20 times per second. A sampler sleeps, reads the sockets and reads the
+ * queues. This file does all three in one call.
  *
- *	write	an array of s32: the caller's descriptors, which later reads report on, in this order
- *	read	at offset 0: a struct answer per socket. The buffer has to hold all of them; all have the same length.
- *		At any other offset: sleeps until the monotonic clock shows that number of ns, as clock_nanosleep would. Then
- *		returns a u64, the number of bytes of answers that follow; the answers; and the records of /proc/leolink/links
+ *	write	an array of s32: the caller's descriptors of the sockets on which later reads report, in this order
+ *	read	at offset 0: returns one struct answer per socket. All answers have the same length, and the buffer must
+ *		have room for all of them. At any other offset: sleeps until the monotonic clock shows this number of
+ *		ns, as clock_nanosleep would. Then returns a u64 with the length of all answers in bytes, the answers,
+ *		and the records of /proc/leolink/links
  */
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
@@ -26,7 +27,7 @@
 #include <net/tcp.h>
 #include "leolink.h"
 
-/* A descriptor has 20 bits in most systems; an agent has two per flow */
+/* A descriptor has 20 bits in most systems. An agent has two descriptors per flow */
 #define MOST_SOCKETS	(1u << 20)
 
 struct asked {
@@ -34,9 +35,9 @@ struct asked {
 	s32 fd[];
 };
 
-/* struct tcp_info comes last because it grows from kernel to kernel. crates/agent reads the answer by these offsets. */
+/* struct tcp_info comes last, because it grows from kernel to kernel. crates/agent relies on these offsets. */
 struct answer {
-	u32 info_bytes, cc_bytes;	/* number of valid bytes in the two fields */
+	u32 info_bytes, cc_bytes;	/* number of valid bytes in `cc` and in `info` */
 	union tcp_cc_info cc;
 	struct tcp_info info __aligned(8);
 };
@@ -64,7 +65,7 @@ static int answer(s32 fd, struct answer *a)
 	return err;
 }
 
-/* Used by a kernel without leolink, as a user's own kernel may be. */
+/* Only used by kernels without leolink, for instance a user's own kernel. */
 ssize_t __weak leolink_links_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	return 0;
@@ -147,7 +148,7 @@ static const struct proc_ops sockets_ops = {
 	.proc_release	= sockets_release,
 };
 
-/* Runs after leolink has created its directory */
+/* Runs after leolink has created the directory /proc/leolink */
 static int __init leowarp_sockets_register(void)
 {
 	BUILD_BUG_ON(offsetof(struct answer, cc) != 8 || offsetof(struct answer, info) != 32);

@@ -2,7 +2,7 @@
 """Conformance: packetdrill runs Linux's own tests of its TCP in the guest (`make conformance`).
 
 packetdrill is a program of Google's. This repository does not include it. The user names a checkout, which is compiled
-without changes. A script lists packets and system calls. It also lists the times at which the kernel must send packets
-or answer calls. Each attempt at a script boots a guest of its own. A script that hangs therefore does not affect
-others.
+without changes. A script lists packets and system calls. A script also lists the times at which the kernel must send
+packets or answer calls. Each attempt at a script boots a guest of its own. A script that hangs therefore does not
+affect others.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One attempt at one script. It boots a guest in which packetdrill runs as root with all capabilities."""
+"""One attempt at one script. The attempt boots a guest in which packetdrill runs as root with all capabilities."""
 
 from __future__ import annotations
 

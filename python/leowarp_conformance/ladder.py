@@ -17,8 +17,8 @@ DEFAULT_US = 4000
 class Outcome:
     """The result of a script.
 
-    tolerance_us: Smallest of `RUNGS_US` and `DEFAULT_US` with which the script passes. It is `DEFAULT_US` even if the
-        script sets a larger one. None: the script fails when it is run as its driver runs it.
+    tolerance_us: Smallest of `RUNGS_US` and `DEFAULT_US` with which the script passes. The tolerance is `DEFAULT_US`
+        even if the script sets a larger one. None: the script fails when it is run as its driver runs it.
     failure: The failed attempt, run as the script's driver runs it.
     """
 

@@ -35,7 +35,7 @@ _GOOGLES_ADDITIONS = {
 }
 # Suffix in a script's name which says that it is for the other IP version (CmdsTests in run_all.py).
 _FOR_OTHER = {"IPv4": "v6.pkt", "IPv6": "v4.pkt"}
-# Kernels and IP versions of the sets. They include every optional kernel that a user may use for results, and IPv6
+# Kernels and IP versions of the sets. The sets include every optional kernel that a user may use for results, and IPv6
 # where it is supported.
 PLACES = (("default", "IPv4"), ("plain", "IPv4"), ("6.12+net", "IPv6"))
 
@@ -102,7 +102,7 @@ def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
 
 
 def own_options(text: str) -> dict[str, str]:
-    """Options that a script sets itself, with their values.
+    r"""Options that a script sets itself, with their values.
 
     >>> own_options("// A script\n--local_ip=192.168.0.2\n0 socket(..., SOCK_STREAM, 0) = 3")
     {'--local_ip': '192.168.0.2'}
@@ -111,7 +111,7 @@ def own_options(text: str) -> dict[str, str]:
 
 
 def _is_for(script: Path, ip: str) -> bool:
-    """Whether a script is for this IP version. Its name or the address that it uses tells."""
+    """Whether a script is for this IP version. The script's name, or the address that it uses, shows this."""
     address = own_options(script.read_text(encoding="utf-8", errors="replace")).get("--local_ip")
     return not script.name.endswith(_FOR_OTHER[ip]) and (address is None or (":" in address) == (ip == "IPv6"))
 

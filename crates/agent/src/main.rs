@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The init of a guest kernel in virtual time: reads `/host/in`, builds the network, plays the timeline, runs the
+//! The init of a guest kernel in virtual time. It reads `/host/in`, builds the network, plays the timeline, runs the
 //! flows, records into `/host/out`, and powers off.
 //!
-//! Before working on this crate read arch/um/kernel/time.c (`time-travel=inf-cpu`). Computing takes no virtual time:
-//! the clock advances only when everything is idle. Reading the clock costs 256 ns of virtual time, and a system call
-//! costs 10 us of the host's CPU.
+//! Before working on this crate, read arch/um/kernel/time.c (`time-travel=inf-cpu`). Computing takes no virtual time.
+//! The clock advances only when everything is idle. Reading the clock costs 256 ns of virtual time. A system call costs
+//! 10 us of the host's CPU time.
 
 mod base;
 mod flows;
@@ -28,9 +28,9 @@ fn main() {
     }
 }
 
-/// Makes the allocator keep freed memory, for all threads. The first touch of four pages costs 40 us of the host's CPU,
-/// because a page fault of User Mode Linux goes through ptrace. The meters of a reordering window need as much memory
-/// as those of the previous window. Without this setting of the allocator, a run of 100 s would take 1 % longer.
+/// Makes the allocator keep freed memory. This applies to all threads. The first touch of four pages costs 40 us of the
+/// host's CPU time, because a page fault of User Mode Linux goes through ptrace. Meters of a reordering window need as
+/// much memory as the meters of the window before. Without this setting, a run of 100 s would take 1 % longer.
 fn keep_memory() {
     const NEVER_BYTES: libc::c_int = 1 << 30;
     for (option, value) in [
@@ -39,27 +39,27 @@ fn keep_memory() {
         (libc::M_TRIM_THRESHOLD, NEVER_BYTES),
         (libc::M_TOP_PAD, 1 << 20),
     ] {
-        // SAFETY: plain call before there are other threads. If the value is refused, the default remains.
+        // SAFETY: this is a plain call before there are other threads. If a value is refused, the default remains.
         unsafe { libc::mallopt(option, value) };
     }
 }
 
-/// Performs the duties of any init.
+/// Does what every init must do.
 fn begin() -> Result<()> {
     for (kind, at) in [(c"proc", c"/proc"), (c"hostfs", c"/host"), (c"sysfs", c"/sys")] {
-        // The directories normally exist in the initramfs. SAFETY: the strings live through the calls.
+        // The directories normally exist in the initramfs already. SAFETY: the strings outlive the calls.
         unsafe { libc::mkdir(at.as_ptr(), 0o755) };
         mount(kind, at)?;
     }
     let limit = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
-    // SAFETY: the value lives through the call.
+    // SAFETY: the value outlives the call.
     check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, "raise the number of open files")?;
     flows::tcp::prepare_signal()?;
     base::clock::disable_timer_slack()
 }
 
 fn mount(kind: &CStr, at: &CStr) -> Result<()> {
-    // SAFETY: the strings live through the call.
+    // SAFETY: the strings outlive the call.
     let result = unsafe { libc::mount(c"none".as_ptr(), at.as_ptr(), kind.as_ptr(), 0, std::ptr::null()) };
     check(result, &format!("mount {kind:?} at {at:?}")).map(|_| ()).map_err(|e| match e {
         Error::Kernel { source, .. } if source.raw_os_error() == Some(libc::ENODEV) => Error::Lacks {

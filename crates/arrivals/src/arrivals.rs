@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Output of every reader in this crate: sequence numbers in order of arrival.
+//! The output of every reader in this crate: sequence numbers in order of arrival.
 
-/// Largest sequence number: the next one would not fit into the signed 64-bit integers that Parquet and Arrow usually
-/// have.
+/// Largest sequence number. The next one would not fit into the signed 64-bit integers that Parquet and Arrow files
+/// usually contain.
 pub const SEQ_MAX: u64 = i64::MAX as u64;
 
-/// Arrivals in order, one column per field.
+/// Arrivals, in order of arrival. Each field is a column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// Sequence numbers in packets, unwrapped.
     pub seq: Vec<u64>,
-    /// Times of arrival on the capture's clock, ns since 1970; empty if the capture has none.
+    /// Times of arrival on the capture's clock, in ns since 1970. Empty if the capture has no times.
     pub t_ns: Vec<i64>,
-    /// Payload of each arrival, bytes.
+    /// Payload of each arrival, in bytes.
     pub len_bytes: Vec<u32>,
 }
 
 impl Arrivals {
-    /// Takes all arrivals out of the buffer.
+    /// Removes all arrivals from the buffer and returns them.
     pub fn take(&mut self) -> Arrivals {
         std::mem::take(self)
     }

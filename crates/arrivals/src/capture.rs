@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reader of a capture: its input is bytes, its output the arrivals of one flow and counts of all flows.
+//! Reads a capture. The input is bytes; the output is the arrivals of one flow, and the counts of all flows.
 
 use crate::arrivals::{Arrivals, SEQ_MAX};
 use crate::error::{Error, Result};
@@ -13,46 +13,48 @@ use crate::place::Verdict;
 use crate::skips::{Reason, Skips};
 use crate::tcp::Passed;
 
-/// Packets to look for.
+/// Selection of the packets to look for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// None: ICMP echo requests and TCP. UDP packets do not show where their numbers are.
+    /// Protocol of the packets. None: ICMP echo requests and TCP. None does not include UDP, because a UDP packet does
+    /// not show where its number is.
     pub protocol: Option<Protocol>,
-    /// The flow to measure, counted from 0 in order of first packets. None: the only flow.
+    /// The flow to measure. Flows are counted from 0, in the order of their first packets. None: the only flow.
     pub flow: Option<usize>,
 }
 
-/// Summary of the capture's packets. Every packet is in one of `numbered_pkts`, `answer_pkts`, `udp_pkts`,
+/// Counts of the capture's packets. Every packet is in exactly one of `numbered_pkts`, `answer_pkts`, `udp_pkts`,
 /// `without_field_pkts`, `foreign_pkts` and [`Capture::skips`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All packets.
     pub packets: u64,
-    /// Sums over all flows.
+    /// Packets with a number, of all flows.
     pub numbered_pkts: u64,
-    /// TCP without data, and echo replies where requests are numbered, or vice versa.
+    /// TCP segments without data. Also echo replies if requests are numbered, and echo requests if replies are
+    /// numbered.
     pub answer_pkts: u64,
     /// UDP packets, if ICMP and TCP were selected.
     pub udp_pkts: u64,
     /// UDP packets that are too short for the field, or are not RTP.
     pub without_field_pkts: u64,
-    /// Protocols that were not selected, and ICMP errors.
+    /// Packets of protocols that were not selected, and ICMP errors.
     pub foreign_pkts: u64,
-    /// Segments of the measured flow without new data.
+    /// Segments of the measured flow that contain no new data.
     pub repeated_pkts: u64,
     /// Segments that repaired a loss.
     pub in_need_pkts: u64,
-    /// Segments that filled a hole and count as first transmissions for lack of evidence.
+    /// Segments that filled a hole, and that count as first transmissions because there is no evidence against it.
     pub undecided_pkts: u64,
-    /// Approximate number of segments that were acknowledged but not captured.
+    /// Approximate number of segments that were acknowledged but are not in the capture.
     pub missed_pkts: u64,
-    /// Their bytes.
+    /// Number of bytes in these segments.
     pub missed_bytes: u64,
-    /// Packets between the measured flow's ends that the capture truncated before their number.
+    /// Packets between the ends of the measured flow that the capture truncated before their number.
     pub cut_pkts: u64,
 }
 
-/// Reader for pcap and pcapng.
+/// Reads pcap and pcapng files.
 #[derive(Debug)]
 pub struct Capture {
     wanted: Option<Protocol>,
@@ -60,13 +62,14 @@ pub struct Capture {
     flows: Flows,
     counts: Counts,
     skips: Skips,
-    /// The first packet of the measured flow whose number is too large for a sequence number.
+    /// The first packet of the measured flow whose number is too large for a sequence number: the packet's number and
+    /// its offset in the file.
     too_large: Option<(u64, u64)>,
     is_timed: Option<bool>,
 }
 
 impl Capture {
-    /// A new reader.
+    /// Creates a reader.
     pub fn new(settings: Settings) -> Self {
         Capture {
             wanted: settings.protocol,
@@ -79,11 +82,12 @@ impl Capture {
         }
     }
 
-    /// Reads the next bytes of the file, split at any place; arrivals of the measured flow are appended to `into`.
+    /// Reads the next bytes of the file, which may be split at any place. Appends arrivals of the measured flow to
+    /// `into`.
     ///
     /// # Errors
     ///
-    /// The part that violates the format, with packet and byte; everything before it is in `into`.
+    /// If a part violates the format. The error names packet and byte. Everything before that part is in `into`.
     pub fn feed(&mut self, chunk: &[u8], into: &mut Arrivals) -> Result<()> {
         let Capture { wanted, frames, flows, counts, skips, too_large, is_timed } = self;
         frames.feed(chunk, |record| {
@@ -101,16 +105,16 @@ impl Capture {
         })
     }
 
-    /// Adds the last arrivals, which waited for packets that never came.
+    /// Adds the last arrivals. They waited for packets that never arrived.
     ///
     /// # Errors
     ///
-    /// [`Error::CutShort`] if the file ends inside its first packet, [`Error::NoCapture`] if it is empty or no capture,
-    /// [`Error::Malformed`] if a number of the measured flow is invalid.
+    /// [`Error::CutShort`] if the file ends inside its first packet. [`Error::NoCapture`] if it is empty or not a
+    /// capture. [`Error::Malformed`] if a number of the measured flow is invalid.
     pub fn finish(&mut self, into: &mut Arrivals) -> Result<()> {
         self.flows.finish(|seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes));
         match self.frames.finish() {
-            // What a capture program that was killed leaves behind: all before it can be read.
+            // A capture program that was killed leaves such a file. Everything before the last packet can be read.
             Err(Error::CutShort { .. }) if self.counts.packets > 0 => {
                 self.counts.packets += 1;
                 self.skips.count(Reason::End);
@@ -118,7 +122,7 @@ impl Capture {
             ended => ended?,
         }
         match self.too_large {
-            // If there are several flows and no selection, the missing selection is reported first.
+            // If there are several flows and none was selected, the missing selection is reported first.
             Some((packet, at)) if self.flows.measured().is_some() => {
                 let why = format!(
                     "its sequence number is larger than the largest, {SEQ_MAX}: offset, size or order is wrong"
@@ -129,12 +133,12 @@ impl Capture {
         }
     }
 
-    /// Flows seen so far.
+    /// Flows that were found so far.
     pub fn flows(&self) -> &[Flow] {
         &self.flows.flows
     }
 
-    /// Summary of the packets so far.
+    /// Counts of the packets that were read so far.
     pub fn counts(&self) -> Counts {
         let Passed { repeated_pkts, in_need_pkts, undecided_pkts, missed_pkts, missed_bytes } = self.flows.passed();
         let measured = self.flows.measured();
@@ -142,30 +146,30 @@ impl Capture {
         Counts { repeated_pkts, in_need_pkts, undecided_pkts, missed_pkts, missed_bytes, cut_pkts, ..self.counts }
     }
 
-    /// Packets that were not read, with the reasons.
+    /// Packets that were not read, with reasons.
     pub fn skips(&self) -> &Skips {
         &self.skips
     }
 
-    /// Place of the capture relative to the measured flow; None if there is no measured flow.
+    /// Where the capture was made, relative to the measured flow. None: there is no measured flow.
     pub fn place(&self) -> Option<Verdict> {
         self.flows.measured().map(|(measured, _)| measured.place(&self.flows.ends))
     }
 
-    /// Captured segments that consist of several; None without evidence for them.
+    /// Captured segments that were merged from several. None: there is no evidence of such segments.
     pub fn merged(&self) -> Option<Merged> {
         self.flows.measured().and_then(|(measured, _)| measured.merged(&self.flows.ends))
     }
 }
 
-/// A frame that can be read.
+/// A frame that can be parsed.
 struct One<'a> {
     frame: Frame<'a>,
     wanted: Option<Protocol>,
 }
 
 impl One<'_> {
-    /// Assigns the packet to its flow; the inner error means that it is not read.
+    /// Assigns the packet to its flow. The inner error is the reason why the packet is not read.
     fn read(
         &self,
         flows: &mut Flows,

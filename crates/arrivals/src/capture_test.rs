@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Captures constructed here byte by byte: complete, truncated and damaged.
+//! Captures that are constructed byte by byte: complete, truncated and damaged ones.
 
 use crate::{Arrivals, Capture, Error, Field, Order, Protocol, Result, Settings};
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ pub fn ethernet(ip: &[u8], tags: usize) -> Vec<u8> {
     }
     frame.extend(if ip[0] >> 4 == 4 { [8, 0] } else { [0x86, 0xdd] });
     frame.extend(ip);
-    // The frame is padded to Ethernet's minimum size; the padding is not part of the packet.
+    // The frame is padded to Ethernet's minimum size. The padding does not belong to the packet.
     frame.resize(frame.len().max(60), 0xee);
     frame
 }
@@ -76,7 +76,7 @@ pub fn tcp(seq: u32, flags: u8, stamp: Option<u32>, data: usize) -> Vec<u8> {
     segment
 }
 
-/// A capture whose k-th frame arrives at 1000 s + k ms.
+/// A capture in which frame k arrives at 1000 s + k ms.
 pub fn pcap(link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = [0xa1b2_3c4du32, 0x0002_0004, 0, 0, 65535, link.into()].map(u32::to_le_bytes).concat();
     file[4..8].copy_from_slice(&[2, 0, 4, 0]);
@@ -95,7 +95,7 @@ pub fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     [kind.to_be_bytes().to_vec(), length.to_vec(), body, length.to_vec()].concat()
 }
 
-/// The same capture as big-endian pcapng with microseconds, plus a block of unknown type.
+/// The same capture as a big-endian pcapng file with times in microseconds. It also has a block of unknown type.
 pub fn pcapng(link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut section = 0x1a2b_3c4d_u32.to_be_bytes().to_vec();
     section.extend([0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
@@ -134,7 +134,7 @@ pub fn echoes(numbers: &[u16]) -> Vec<Vec<u8>> {
     numbers.iter().map(|&seq| ethernet(&ipv4(1, &echo(8, 77, seq)), 0)).collect()
 }
 
-/// 16-bit numbers that wrap around, with reordering across the wrap.
+/// Numbers of 16 bits that wrap around, with reordering across the wrap-around.
 const AROUND: [u16; 6] = [65533, 65534, 1, 65535, 0, 2];
 
 pub fn steps(arrivals: &Arrivals) -> Vec<i64> {
@@ -162,7 +162,7 @@ fn echo_requests_have_number_time_and_payload_whatever_the_container() {
 fn tags_ip_versions_and_link_layers_are_seen_through() {
     let v4 = ipv4(1, &echo(8, 1, 5));
     let v6 = ipv6(58, &echo(128, 1, 5));
-    // Hop-by-hop options, then a first fragment's header
+    // Hop-by-hop options, and then the header of a first fragment.
     let extended = ipv6(0, &[&[44u8, 0, 1, 4, 0, 0, 0, 0, 58, 0, 0, 1, 0, 0, 0, 1][..], &echo(128, 1, 5)].concat());
     for (link, frame) in [
         (ETHERNET, ethernet(&v4, 0)),
@@ -275,7 +275,7 @@ fn tcp_is_numbered_by_byte_and_a_second_connection_on_the_same_ports_is_another_
 fn a_file_that_ends_inside_a_packet_is_read_up_to_it() {
     let file = pcap(ETHERNET, &echoes(&[1, 2, 3]));
     let frame = 16 + 66;
-    // Inside the third record, and inside its header.
+    // The file ends inside the third record, or inside the third record's header.
     for rest in [30, 3] {
         let (capture, result) = read(&file[..24 + 2 * frame + rest], 50, Settings::default());
         assert_eq!(result.unwrap().seq.len(), 2);
@@ -343,18 +343,18 @@ fn any_settings() -> impl Strategy<Value = Settings> {
     (protocol, prop::option::of(0usize..3)).prop_map(|(protocol, flow)| Settings { protocol, flow })
 }
 
-/// Every packet is in exactly one count.
+/// Asserts that every packet is in exactly one count.
 fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     let (counts, skips) = (capture.counts(), capture.skips());
     let read = counts.numbered_pkts + counts.answer_pkts;
     let passed_over = counts.udp_pkts + counts.without_field_pkts + counts.foreign_pkts + skips.packets();
-    // A refused packet is the last one, and in no count.
+    // If a packet causes an error, it is the last one, and is in no count.
     prop_assert!(counts.packets - read - passed_over <= 1, "{counts:?} {skips:?}");
     prop_assert_eq!(capture.flows().iter().map(|flow| flow.packets).sum::<u64>(), counts.numbered_pkts);
     Ok(())
 }
 
-/// The result is independent of how the file is split: arrivals or error, flows and counts.
+/// Asserts that arrivals or error, flows and counts do not depend on how the file is split.
 fn agrees(file: &[u8], cut: usize, settings: Settings) -> std::result::Result<(), TestCaseError> {
     let (one, one_result) = read(file, file.len(), settings);
     let (other, other_result) = read(file, cut, settings);
@@ -400,7 +400,7 @@ proptest! {
     #[test]
     fn any_bytes_end_with_one_error(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 1usize..100, settings in any_settings()) {
         agrees(&bytes, cut, settings)?;
-        // The damage follows a correct beginning
+        // The damage follows a correct beginning.
         agrees(&[&pcap(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
         agrees(&[&pcapng(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
     }

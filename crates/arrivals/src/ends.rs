@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Directions between two ends: their state, and which direction answers which.
+//! The directions between two ends: the state of each, and which direction answers which.
 
 use crate::fields::{Key, Numbered, Protocol};
 use crate::link::Direction;
@@ -7,37 +7,37 @@ use crate::place::Facts;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// More would not keep memory bounded.
+/// Limit of the entries in `cut`, which keeps memory bounded.
 const CUT_ENDS_MAX: usize = 65_536;
 
-/// One direction between two ends, in any encapsulation.
+/// State of one direction between two ends, in any encapsulation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneWay {
     pub facts: Facts,
-    /// The last acknowledgement sent in the direction.
+    /// The last acknowledgement that was sent in this direction.
     pub acknowledged: Option<u32>,
-    /// Maximum segment size that the direction's sender accepts.
+    /// Maximum segment size that the sender of this direction accepts.
     pub mss_bytes: Option<u16>,
 }
 
-/// All directions; the two of a pair have the numbers 2 k and 2 k + 1.
+/// All directions. The two directions of a pair have the numbers 2 k and 2 k + 1.
 #[derive(Debug, Default)]
 pub struct Ends {
     keys: HashMap<Key, usize>,
     ways: Vec<OneWay>,
-    /// Packets truncated before their number, by ends and protocol: their flow is unknown.
+    /// Number of packets that were truncated before their number, for each pair of ends. Their flow is unknown.
     cut: HashMap<(IpAddr, IpAddr), u64>,
 }
 
 impl Ends {
-    /// The number of the direction of a packet.
+    /// Number of the direction of a packet.
     pub fn of(&mut self, key: &Key) -> usize {
         let next = self.ways.len();
         let way = *self.keys.entry(key.bare()).or_insert(next);
         if way == next {
             self.ways.extend([OneWay::default(); 2]);
             let reversed = key.reversed();
-            // If both ends are equal, both directions are one.
+            // If both ends are equal, the two directions are the same.
             self.keys.entry(reversed).or_insert(next + 1);
         }
         way
@@ -51,14 +51,14 @@ impl Ends {
         &mut self.ways[number]
     }
 
-    /// Records facts that every packet contains.
+    /// Records what every packet shows about its direction.
     pub fn packet(&mut self, number: usize, packet: &Numbered, direction: Option<Direction>) {
         let way = &mut self.ways[number];
         way.facts.packet(packet.hops, direction);
         way.acknowledged = packet.ack.map(|ack| ack.seq).or(way.acknowledged);
     }
 
-    /// Counts a packet whose number was not captured.
+    /// Counts a packet that was truncated before its number.
     pub fn cut(&mut self, source: IpAddr, destination: IpAddr) {
         if self.cut.len() < CUT_ENDS_MAX || self.cut.contains_key(&(source, destination)) {
             *self.cut.entry((source, destination)).or_default() += 1;
@@ -71,12 +71,12 @@ impl Ends {
     }
 }
 
-/// The opposite direction.
+/// Number of the opposite direction.
 pub fn reverse(number: usize) -> usize {
     number ^ 1
 }
 
-/// Whether echo replies are measured instead of requests.
+/// Whether echo replies are measured, and not requests.
 pub fn measures_replies(protocol: Protocol) -> bool {
     protocol == Protocol::IcmpReply
 }

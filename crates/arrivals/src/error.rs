@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors in a file, each with a hint.
+//! Errors in a file. Each has a hint.
 
 use thiserror::Error;
 
 /// Result type of all readers.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Reason why a file cannot be read. The text has the place, and [`Error::hint`] the remedy.
+/// Reason why a file cannot be read. The text states the place, and [`Error::hint`] what to do.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Error {
     /// A line of a text is not a sequence number.
     #[error("line {line}: {text:?} {why}")]
     Line {
-        /// Counted from 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// The line, shortened.
+        /// Text of the line, shortened.
         text: String,
-        /// The violated rule.
+        /// Rule that the line violates.
         why: String,
     },
     /// The file is not a capture.
@@ -25,11 +25,11 @@ pub enum Error {
     /// The file ends inside an element.
     #[error("it is cut short: {what} begins at byte {from} and reaches to byte {to}, but the file ends at byte {end}")]
     CutShort {
-        /// Name of the element: "packet 17", "its header".
+        /// Name of the element, such as "packet 17" or "its header".
         what: String,
-        /// First byte of the element, counted from 0.
+        /// Offset of the element's first byte, from 0.
         from: u64,
-        /// First byte after the element.
+        /// Offset of the first byte after the element.
         to: u64,
         /// Length of the file.
         end: u64,
@@ -37,25 +37,25 @@ pub enum Error {
     /// An element violates the format.
     #[error("{what} at byte {at}: {why}")]
     Malformed {
-        /// Name of the element: "packet 17", "the block".
+        /// Name of the element, such as "packet 17" or "the block".
         what: String,
-        /// Beginning of the element, counted from 0.
+        /// Offset of the element's first byte, from 0.
         at: u64,
-        /// The violated rule.
+        /// Rule that the element violates.
         why: String,
     },
     /// Some packets have a time, others do not.
     #[error("packet {packet} at byte {at} has no time, others have one")]
     MixedTimes {
-        /// Counted from 1.
+        /// Number of the packet, from 1.
         packet: u64,
-        /// Where it begins.
+        /// Offset at which the packet begins.
         at: u64,
     },
 }
 
 impl Error {
-    /// What the user should do or type next.
+    /// Advice on what to do, or type, next.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Line { .. } => "one sequence number a line, whole and not negative; empty lines and lines that begin with # are passed over",

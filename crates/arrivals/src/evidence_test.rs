@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Evidence from answers: segments missing from the capture, place of the capture, echo replies that arrived late.
+//! Tests of the evidence that answers give: about segments that are missing from the capture, about the place of the
+//! capture, and about echo replies that arrived late.
 
 use crate::capture_test::{echo, ipv4, pcap, read, steps, whole, RAW};
 use crate::{Place, Protocol, Settings};
@@ -9,7 +10,7 @@ const SYN: u8 = 2;
 const ACK: u8 = 16;
 const COOKED: u16 = 113;
 
-/// A segment of the flow or of its answers, with a time to live.
+/// A segment of the flow or an answer to the flow, with a time to live.
 #[derive(Debug, Clone, Copy)]
 struct One {
     t_us: u32,
@@ -54,7 +55,7 @@ fn directed(ip: &[u8], is_answer: bool, hops: u8, ip_id: u16) -> Vec<u8> {
     ip
 }
 
-/// A capture of packets at given times.
+/// A capture of packets, each with its time.
 fn timed(link: u16, mut packets: Vec<(u32, Vec<u8>)>) -> Vec<u8> {
     packets.sort_by_key(|&(t_us, _)| t_us);
     let (times, frames): (Vec<_>, Vec<_>) = packets.into_iter().unzip();
@@ -81,7 +82,7 @@ fn acked(k: u32, to: u32) -> One {
 
 #[test]
 fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
-    // The capture lacks 3 and 4, which are acknowledged, and 7, which is not.
+    // The capture lacks 3 and 4, which are acknowledged. It also lacks 7, which is not acknowledged.
     let mut all: Vec<_> = [0, 1, 2, 5, 6, 8].map(data).into();
     let (_, lost) = read(&of(&all), 1000, Settings::default());
     assert_eq!(lost.unwrap().seq, [0, 1, 2, 5, 6, 8]);
@@ -94,8 +95,8 @@ fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
 
 #[test]
 fn a_capture_that_begins_in_a_recovery_or_ends_early_counts_nothing_as_lost() {
-    // Segments: a repetition of an old one, then new ones 400 above; finally, answers to segments that were not
-    // captured.
+    // The segments are a repetition of an old one, then new ones whose numbers are 400 higher, and finally answers to
+    // segments that are not in the capture.
     let mut all = vec![data(0), One { t_us: 50, ack: 41_000, ..ANSWER }];
     all.extend((400..410).map(|k| One { t_us: k, ..data(k) }));
     all.push(One { t_us: 9000, ack: 1000 + 100 * 412, ..ANSWER });
@@ -129,13 +130,13 @@ fn equal_timestamps_leave_it_to_the_identification_if_that_counts() {
         (result.unwrap().seq, capture.counts().in_need_pkts, capture.counts().undecided_pkts)
     };
     let (overtaken, repeated) = (vec![0, 1, 2, 4, 5, 3], vec![0, 1, 2, 4, 5]);
-    // All segments have the same timestamp: the identification decides, which counts from 100.
+    // All segments have the same timestamp. The identification therefore decides, which counts up from 100.
     assert_eq!(numbers([100, 101, 102, 104, 105, 103], |_| 9), (overtaken.clone(), 0, 0));
     assert_eq!(numbers([100, 101, 102, 104, 105, 106], |_| 9), (repeated.clone(), 1, 0));
-    // If there is no identification, or a random one, there is no evidence.
+    // If the identification is missing or random, there is no evidence.
     assert_eq!(numbers([0; 6], |_| 9), (overtaken.clone(), 0, 1));
     assert_eq!(numbers([100, 20_000, 7, 60_000, 9000, 3], |_| 9), (overtaken.clone(), 0, 1));
-    // A different timestamp is stronger evidence than the identification.
+    // Different timestamps are stronger evidence than the identification.
     assert_eq!(numbers([100, 101, 102, 104, 105, 106], |k| k), (overtaken, 0, 0));
     assert_eq!(numbers([100, 101, 102, 103, 104, 105], |k| if k == 3 { 10 } else { 9 }), (repeated, 1, 0));
 }
@@ -155,13 +156,13 @@ fn data_in_a_syn_are_no_packet_and_leave_no_hole() {
         assert_eq!(result.unwrap().seq, expected);
         assert_eq!(capture.counts().repeated_pkts + capture.counts().missed_pkts, 0);
     }
-    // The first segment after the SYN is lost, which leaves a hole of one segment.
+    // The first segment after the SYN is lost. This leaves a hole of one segment.
     let all = [vec![syn, answer(1500)], accepted[1..].to_vec()].concat();
     assert_eq!(whole(&of(&all), Settings::default()).seq, (1..20).collect::<Vec<_>>());
 }
 
-/// A transfer over a path with the round trip divided into `ahead_us` towards the receiver and `behind_us` towards the
-/// sender.
+/// A transfer. Its round trip consists of `ahead_us` between the capture and the receiver, and `behind_us` between the
+/// capture and the sender.
 fn transfer(ahead_us: u32, behind_us: u32, with_handshake: bool, with_stamps: bool, hops: (u8, u8)) -> Vec<u8> {
     let mut all = Vec::new();
     let stamps = |mine: u32, its: u32| with_stamps.then_some((mine, its));
@@ -173,7 +174,7 @@ fn transfer(ahead_us: u32, behind_us: u32, with_handshake: bool, with_stamps: bo
         all.push(One { t_us: ahead_us + behind_us, seq: 1000, data: 0, ..forward });
     }
     for k in 0..20 {
-        // The window is one segment, so each segment reacts to an answer.
+        // The window is one segment, so each segment is sent in reaction to an answer.
         let t_us = (k + 1) * (ahead_us + behind_us);
         all.push(One { t_us, seq: 1000 + 100 * k, stamps: stamps(500 + k, 700 + k), ..forward });
         all.push(One { t_us: t_us + ahead_us, ack: 1100 + 100 * k, stamps: stamps(701 + k, 500 + k), ..answer });
@@ -194,10 +195,11 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
             assert_eq!(places(&file, Settings::default()), [place], "{handshake} {stamps}");
         }
     }
-    // The only evidence is the answers' delay: it speaks against the receiver, or for it.
+    // The only evidence is the delay of the answers. It excludes the receiver in one case, and shows the receiver in
+    // the other.
     assert_eq!(places(&transfer(20_000, 100, false, false, (64, 64)), Settings::default()), [Sender, Middle]);
     assert_eq!(places(&transfer(100, 20_000, false, false, (64, 64)), Settings::default()), [Receiver]);
-    // On one machine
+    // Both ends are on one machine.
     assert_eq!(places(&transfer(20, 20, true, true, (64, 64)), Settings::default()).len(), 3);
     for (hops, place) in [((64, 57), Sender), ((52, 128), Receiver), ((60, 119), Middle)] {
         assert_eq!(places(&transfer(20, 20, false, false, hops), Settings::default()), [place]);
@@ -219,7 +221,7 @@ fn a_cooked_capture_says_which_way_its_packets_went() {
     assert_eq!(with(&[3]), [Place::Middle]);
 }
 
-/// Echo requests at given times, each with the time of its reply.
+/// Echo requests and replies. Each element holds a number, the time of the request and the time of the reply.
 fn pinged(echoes: &[(u16, u32, u32)], hops: (u8, u8)) -> Vec<u8> {
     let mut packets = Vec::new();
     for &(seq, asked_us, answered_us) in echoes {
@@ -243,7 +245,7 @@ fn replies_are_measured_if_asked_for_and_tell_where_requests_tell_nothing() {
     assert_eq!((capture.counts().numbered_pkts, capture.counts().answer_pkts), (6, 6));
     assert_eq!(capture.flows()[0].source.to_string(), "10.0.0.2");
     assert_eq!(places(&file, replies), [Middle, Receiver]);
-    // A capture at the receiver has requests out of order, each with an immediate reply.
+    // A capture at the receiver shows requests out of order, each with an immediate reply.
     let there: Vec<_> = [0, 1, 3, 2].iter().zip(0..).map(|(&seq, k)| (seq, 1000 * k, 1000 * k + 20)).collect();
     assert_eq!(places(&pinged(&there, (64, 64)), Settings::default()), [Middle, Receiver]);
     assert_eq!(places(&pinged(&there, (50, 64)), Settings::default()), [Receiver]);
@@ -252,8 +254,8 @@ fn replies_are_measured_if_asked_for_and_tell_where_requests_tell_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Segments missing from the capture, in a transfer acknowledged to its end: none is lost, and the captured ones
-    /// are numbered in order.
+    /// If segments are missing from the capture, but the transfer was acknowledged to its end, then no segment counts
+    /// as lost. The captured segments are numbered in order.
     #[test]
     fn what_was_acknowledged_is_never_lost(kept in prop::collection::vec(any::<bool>(), 1..60)) {
         let mut all = vec![data(0)];
@@ -263,12 +265,12 @@ proptest! {
         let (capture, result) = read(&of(&all), 1000, Settings::default());
         let captured = all.len() as u64 - 1;
         prop_assert_eq!(result.unwrap().seq, (0..captured).collect::<Vec<_>>());
-        // One of the bytes is the sequence number of a FIN.
+        // One of the bytes is the sequence number that a FIN occupies.
         prop_assert_eq!(capture.counts().missed_bytes, 100 * (u64::from(end) - captured));
     }
 
-    /// Truncated, duplicated, reordered: each packet is numbered, counted or skipped with a reason, and no capture is
-    /// refused.
+    /// Packets may be truncated, duplicated and reordered. Each of them is numbered, counted or skipped with a reason,
+    /// and no capture is refused.
     #[test]
     fn every_packet_is_accounted_for(
         order in prop::collection::vec((0u32..40, any::<bool>(), prop::option::of(0usize..140)), 0..60),

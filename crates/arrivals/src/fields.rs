@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The field that numbers a packet: ICMP echo, RTP, TCP, or any field of a UDP payload.
+//! Finds the field that numbers a packet: in ICMP echo, RTP or TCP, or at any place of a UDP payload.
 
 use crate::layers::{half, word, Datagram, ICMP, ICMPV6, TCP, UDP};
 use crate::tcp::Segment;
 use crate::via::Via;
 use std::net::IpAddr;
 
-/// The protocol to look for in a capture.
+/// A protocol to look for in a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protocol {
-    /// Echo requests, by identifier, with 16-bit numbers (RFC 792, RFC 4443).
+    /// Echo requests. Flows are distinguished by identifier, and numbers have 16 bits (RFC 792, RFC 4443).
     Icmp,
-    /// Replies to echo requests, with the same fields; they are read only on request.
+    /// Replies to echo requests, with the same fields. They are only read if this protocol is selected.
     IcmpReply,
-    /// UDP with RTP as payload, by synchronization source, with 16-bit numbers (RFC 3550).
+    /// UDP whose payload is RTP. Flows are distinguished by synchronization source, and numbers have 16 bits (RFC
+    /// 3550).
     Rtp,
-    /// TCP data segments, numbered by byte (RFC 9293).
+    /// TCP segments with data. Their numbers count bytes (RFC 9293).
     Tcp,
-    /// UDP with a number at a given place.
+    /// UDP with a number at a place that the user states.
     Udp(Field),
 }
 
 /// Place of a number in a UDP payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Field {
-    /// Bytes before it.
+    /// Number of bytes before the number.
     pub offset: usize,
     /// Length of the number: 2, 4 or 8 bytes.
     pub size: usize,
@@ -37,11 +38,11 @@ pub struct Field {
 pub enum Order {
     /// Most significant byte first, as in Internet protocols.
     Big,
-    /// Least significant first.
+    /// Least significant byte first.
     Little,
 }
 
-/// The flow of the packet.
+/// Identifies the flow of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub protocol: Protocol,
@@ -54,7 +55,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Key of the packets that answer this flow, in any encapsulation.
+    /// Key of the packets that answer the flow, in any encapsulation.
     pub fn reversed(&self) -> Key {
         let protocol = match self.protocol {
             Protocol::Icmp => Protocol::IcmpReply,
@@ -65,47 +66,47 @@ impl Key {
         Key { protocol, source: self.destination, destination: self.source, ports, id: self.id, via: Via::default() }
     }
 
-    /// The key without encapsulation.
+    /// The key with the encapsulation removed.
     pub fn bare(&self) -> Key {
         Key { via: Via::default(), ..*self }
     }
 }
 
-/// Number of a packet in its sequence.
+/// How a packet is numbered.
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
-    /// A number, and the bits of its field.
+    /// A number, and the number of bits of its field.
     Field {
         value: u64,
         bits: u32,
     },
     Segment(Segment),
-    /// Initial sequence number of a connection; the packet is not part of the sequence.
+    /// The initial sequence number of a connection. The packet itself does not belong to the sequence.
     Begin(Begin),
-    /// TCP without data.
+    /// A TCP segment without data.
     Bare,
-    /// An echo of the other kind (reply or request), with its number.
+    /// A reply if requests are measured, or a request if replies are, with its number.
     Answer(u16),
 }
 
 /// A SYN.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin {
-    /// Number of the first byte.
+    /// Sequence number of the first byte.
     pub seq: u32,
-    /// Data in the SYN (RFC 7413).
+    /// Number of data bytes in the SYN (RFC 7413).
     pub len_bytes: u32,
     /// Maximum segment size that the other end may send.
     pub mss_bytes: Option<u16>,
 }
 
-/// Facts in a TCP segment about the other direction.
+/// Facts that a TCP segment contains about the opposite direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     pub seq: u32,
-    /// TSval.
+    /// Timestamp (TSval).
     pub stamp: Option<u32>,
-    /// TSecr.
+    /// Timestamp that the segment echoes (TSecr).
     pub echo: Option<u32>,
 }
 
@@ -117,28 +118,28 @@ pub struct Numbered {
     /// Length of the payload of ICMP, UDP or TCP.
     pub len_bytes: u32,
     pub ack: Option<Ack>,
-    /// Time to live, or hop limit.
+    /// Time to live (IPv4), or hop limit (IPv6).
     pub hops: u8,
 }
 
 /// Reason why a datagram has no number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Without {
-    /// Another protocol is selected, or the packet is an ICMP message without a number.
+    /// Another protocol is selected, or the packet is an ICMP message that has no number.
     Foreign,
-    /// A protocol without numbers.
+    /// The protocol, with this number, has no sequence numbers.
     Protocol(u8),
-    /// A UDP datagram, but the place of UDP's number is not given.
+    /// The packet is a UDP datagram, but the place of the number in UDP packets was not stated.
     Udp,
-    /// A UDP datagram that is too short for the field, or is not RTP.
+    /// The UDP datagram is too short for the field, or is not RTP.
     Field,
-    /// The datagram ends inside its header.
+    /// The captured bytes end inside the datagram's header.
     Cut,
     /// The lengths in the datagram contradict each other.
     Short,
 }
 
-/// The number of a datagram. `wanted`: None selects ICMP echo requests and TCP.
+/// Number of a datagram. If `wanted` is None, ICMP echo requests and TCP are selected.
 pub fn number(datagram: &Datagram, t_ns: Option<i64>, wanted: Option<Protocol>) -> Result<Numbered, Without> {
     match (datagram.protocol, wanted) {
         (ICMP | ICMPV6, None) => icmp(datagram, Protocol::Icmp),
@@ -178,10 +179,11 @@ fn ports(bytes: &[u8]) -> Option<(u16, u16)> {
     Some((half(bytes, 0)?, half(bytes, 2)?))
 }
 
-/// Captured payload of a UDP datagram, and its full length.
+/// Captured payload of a UDP datagram, and the full length of the payload.
 fn udp_payload<'a>(datagram: &Datagram<'a>) -> Result<(&'a [u8], u32), Without> {
     let said = u32::from(half(datagram.payload, 4).ok_or(Without::Cut)?);
-    // A length of 0 means longer than the field can express (RFC 2675), or left to the network card.
+    // A length of 0 means that the length does not fit into the field (RFC 2675), or that the network card was to fill
+    // it in.
     let said = if said == 0 { datagram.payload_bytes } else { said.min(datagram.payload_bytes) };
     let payload = datagram.payload.get(8..).ok_or(Without::Cut)?;
     let len_bytes = said.saturating_sub(8);
@@ -221,7 +223,7 @@ fn rtp(datagram: &Datagram) -> Result<Numbered, Without> {
     else {
         return Err(Without::Cut);
     };
-    // RTP has version 2; payload types 192 to 223 are RTCP's packet types (RFC 5761, 4).
+    // RTP has version 2. The payload types 192 to 223 are RTCP's packet types (RFC 5761, 4).
     if first >> 6 != 2 || (192..=223).contains(&second) {
         return Err(Without::Field);
     }
@@ -249,7 +251,7 @@ fn tcp(datagram: &Datagram, t_ns: Option<i64>) -> Result<Numbered, Without> {
     if header < 20 {
         return Err(Without::Short);
     }
-    // The options, as far as they were captured
+    // The options may be captured only in part.
     let options = bytes.get(20..header.min(bytes.len())).unwrap_or_default();
     let stamps = option(options, 8, 8);
     let stamp = stamps.and_then(|value| word(value, 0));
@@ -267,7 +269,7 @@ fn tcp(datagram: &Datagram, t_ns: Option<i64>) -> Result<Numbered, Without> {
     Ok(Numbered { key, number, len_bytes, ack, hops: datagram.hops })
 }
 
-/// Value of a TCP option (RFC 9293, 3.1; timestamps: RFC 7323, 3), if it has the correct length.
+/// Value of a TCP option, if the option has the correct length (RFC 9293, 3.1; for timestamps RFC 7323, 3).
 fn option(mut options: &[u8], kind: u8, length: usize) -> Option<&[u8]> {
     loop {
         match *options {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flows of a capture, numbered by their first packet.
+//! The flows of a capture, numbered in the order of their first packets.
 
 use crate::arrivals::SEQ_MAX;
 use crate::ends::{reverse, Ends};
@@ -12,12 +12,12 @@ use crate::via::Via;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// More would not keep memory bounded.
+/// Maximum number of flows, which keeps memory bounded.
 const FLOWS_MAX: usize = 65_536;
-/// Number of directions with packets: two per flow.
+/// Maximum number of directions with packets: two per flow.
 const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 
-/// Packets of one direction that share a number sequence.
+/// A flow: packets of one direction that share one sequence of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Field that numbers the flow's packets.
@@ -28,39 +28,40 @@ pub struct Flow {
     pub destination: IpAddr,
     /// Ports of both ends, if the protocol has ports.
     pub ports: Option<(u16, u16)>,
-    /// Identifier of ICMP, or synchronization source of RTP, else 0.
+    /// Identifier of ICMP, or synchronization source of RTP. 0 for other protocols.
     pub id: u32,
     /// Encapsulations around the flow's packets.
     pub via: Via,
-    /// Numbered packets.
+    /// Number of packets that have a number.
     pub packets: u64,
-    /// Their payload.
+    /// Payload of these packets.
     pub payload_bytes: u64,
-    /// Times of the first and last arrival, if the capture has times.
+    /// Time of the first arrival, if the capture has times.
     pub first_ns: Option<i64>,
-    /// See `first_ns`.
+    /// Time of the last arrival, if the capture has times.
     pub last_ns: Option<i64>,
 }
 
-/// A connection or stream by its key.
+/// State of a connection or stream.
 #[derive(Debug)]
 struct Entry {
-    /// The flow; None if only its beginning has been seen.
+    /// Number of the flow. None: only the beginning of the connection has been seen.
     flow: Option<usize>,
-    /// From TCP's SYN.
+    /// The SYN, for TCP.
     begin: Option<Begin>,
-    /// Its direction's number.
+    /// Number of the direction.
     way: usize,
 }
 
-/// Classification of a packet.
+/// How a packet was classified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The packet belongs to a flow.
     Counted,
-    /// The packet has no selected number: TCP without data, or an echo of the other kind.
+    /// The packet does not have the kind of number that is measured: it is TCP without data, or an echo of the other
+    /// kind.
     Answer,
-    /// The packet belongs to the measured flow, and its number is larger than any sequence number.
+    /// The packet belongs to the measured flow, but its number is larger than the largest sequence number.
     TooLarge,
 }
 
@@ -69,7 +70,7 @@ pub enum Outcome {
 pub struct Flows {
     wanted: Option<usize>,
     keys: HashMap<Key, usize>,
-    /// Keys of the most recent packets: a segment and its acknowledgement alternate.
+    /// Keys of the two most recent packets. Two are enough, because segments and their acknowledgements alternate.
     last: [Option<(Key, usize)>; 2],
     entries: Vec<Entry>,
     pub ends: Ends,
@@ -79,7 +80,8 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// `wanted`: the flow whose sequence is read; without it, the first flow as long as it is the only one.
+    /// `wanted` is the flow whose sequence is read. If it is None, the first flow is read, as long as there is only
+    /// one.
     pub fn new(wanted: Option<usize>) -> Self {
         Flows {
             wanted,
@@ -93,18 +95,18 @@ impl Flows {
         }
     }
 
-    /// The measured flow, once it has begun; None if there are several and none was selected.
+    /// The measured flow, once it has begun. None if there are several flows and none was selected.
     pub fn measured(&self) -> Option<(&Measured, &Flow)> {
         Some((self.measured.as_ref()?, self.flows.get(self.wanted.unwrap_or(0))?))
     }
 
-    /// TCP segments that did not yield an arrival.
+    /// TCP segments that yielded no arrival.
     pub fn passed(&self) -> Passed {
         self.measured.as_ref().map_or(self.passed, Measured::passed)
     }
 
-    /// Counts a packet; `on_arrival(number, t_ns, len_bytes)` receives the arrivals of the measured flow that are now
-    /// known.
+    /// Counts a packet. `on_arrival(number, t_ns, len_bytes)` receives those arrivals of the measured flow whose
+    /// numbers are now known.
     pub fn packet(
         &mut self,
         packet: &Numbered,
@@ -148,15 +150,15 @@ impl Flows {
         Ok(Outcome::Counted)
     }
 
-    /// Outputs arrivals whose numbers are not known yet.
+    /// Passes on the arrivals whose numbers were not known before the end of the capture.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if let Some(measured) = &mut self.measured {
             measured.finish(on_arrival);
         }
     }
 
-    /// Processes a SYN. If the number differs from the last one, the ports are reused, or the handshake simply comes
-    /// first. In either case a new flow begins.
+    /// Processes a SYN. If the number differs from that of the last SYN, the ports are used again. If there was no SYN
+    /// before, the handshake comes first. In both cases a new flow begins.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];
         if known.is_none_or(|known| known.seq != begin.seq) {
@@ -166,12 +168,13 @@ impl Flows {
                 }
             }
             self.entries[entry] = Entry { flow: None, begin: Some(begin), way };
-            // Earlier acknowledgements from the other end belong to another connection, unless they answer this SYN.
+            // Earlier acknowledgements from the other end belong to another connection, unless this packet answers a
+            // SYN.
             if packet.ack.is_none() {
                 self.ends.way_mut(reverse(way)).acknowledged = None;
             }
         } else if begin.len_bytes > 0 {
-            // The SYN was retransmitted, perhaps with data as the first time.
+            // The SYN was retransmitted. It may contain data as the first SYN did.
             self.entries[entry].begin = Some(begin);
         }
         let one = self.ends.way_mut(way);
@@ -224,7 +227,7 @@ impl Flows {
             let syn = begin.map(|begin| (begin.seq, begin.len_bytes));
             self.measured = Some(Measured::new(packet, syn, way, &self.ends));
         } else if self.wanted.is_none() {
-            // The user has to select a flow; nothing is kept until then.
+            // The user has to select a flow. No arrivals are kept for a flow that is not selected.
             self.passed = self.passed();
             self.measured = None;
         }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Incremental reader of frames from pcap and pcapng files, in either byte order.
+//! Reads the frames of pcap and pcapng files incrementally. Both byte orders are supported.
 //!
-//! References: draft-ietf-opsawg-pcap-05, draft-ietf-opsawg-pcapng-03. Not followed: pcapng blocks other than section,
-//! interface and packet are skipped without reading, including their trailing length.
+//! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader deviates from them in one point:
+//! it skips pcapng blocks of other kinds than section, interface and packet without reading them, including the length
+//! at their end.
 
 use crate::error::{Error, Result};
 use crate::skips::Reason;
 
-/// libpcap's own limit (MAXIMUM_SNAPLEN): a longer frame indicates a damaged file.
+/// Maximum length of a frame, which is libpcap's own limit (MAXIMUM_SNAPLEN). A longer frame indicates that the file is
+/// damaged.
 const FRAME_MAX_BYTES: u32 = 262_144;
-/// A block for the longest frame, with options.
+/// Maximum length of a block: the longest frame, with options.
 const BLOCK_MAX_BYTES: u32 = 2 * FRAME_MAX_BYTES;
 const INTERFACES_MAX: usize = 65_536;
 
@@ -25,11 +27,11 @@ const OPTION_TSOFFSET: u16 = 14;
 /// A captured frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Number in the file, from 1.
+    /// Number of the frame in the file, from 1.
     pub number: u64,
     /// Offset of the frame's record in the file.
     pub at: u64,
-    /// None: a simple packet block.
+    /// Time of the frame. None: the frame is in a simple packet block, which has no time.
     pub t_ns: Option<i64>,
     pub link_type: u16,
     pub data: &'a [u8],
@@ -41,7 +43,7 @@ pub struct Frame<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record<'a> {
     Frame(Frame<'a>),
-    /// The packet cannot be read, but the start of the next one is known.
+    /// The packet cannot be read, but it is known where the next one starts.
     Unreadable(Reason),
 }
 
@@ -64,31 +66,31 @@ enum Format {
 #[derive(Debug)]
 pub struct Frames {
     format: Format,
-    /// Bytes of an incomplete element.
+    /// Bytes of an element that is not complete yet.
     pending: Vec<u8>,
     /// Offset of `pending` in the file.
     at: u64,
-    /// Number of bytes still to be skipped.
+    /// Number of bytes that are still to be skipped.
     skip: u64,
-    /// Frames so far.
+    /// Number of frames so far.
     frames: u64,
 }
 
-/// What the next step needs.
+/// Result of one step.
 enum Step {
-    /// This number of bytes has been processed and can be dropped.
+    /// This many bytes were processed and can be removed.
     Done(usize),
-    /// This number of bytes must be available, from the beginning of `pending`.
+    /// The next step needs this many bytes, from the beginning of `pending`.
     Need(usize),
 }
 
 impl Frames {
-    /// A reader at the beginning of a file, whose first bytes distinguish pcap from pcapng.
+    /// Creates a reader for the beginning of a file. The first bytes show whether the file is pcap or pcapng.
     pub fn new() -> Self {
         Frames { format: Format::Unknown, pending: Vec::new(), at: 0, skip: 0, frames: 0 }
     }
 
-    /// Reads the next bytes of the file and outputs the complete frames.
+    /// Reads the next bytes of the file, and passes complete frames to `on_record`.
     pub fn feed(&mut self, chunk: &[u8], mut on_record: impl FnMut(Record) -> Result<()>) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.pending);
         buffer.extend_from_slice(chunk);
@@ -114,7 +116,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Checks whether the file ended at the end of an element.
+    /// Fails if the file ended inside an element.
     pub fn finish(&mut self) -> Result<()> {
         let end = self.at + self.pending.len() as u64;
         let cut = |what: String, from: u64, to: u64| Err(Error::CutShort { what, from, to, end });
@@ -127,7 +129,7 @@ impl Frames {
         let pending = std::mem::take(&mut self.pending);
         let needed = match self.step(&pending, &mut |_| Ok(()))? {
             Step::Need(bytes) => bytes as u64,
-            // `feed` has performed all possible steps.
+            // `feed` has already performed all possible steps.
             Step::Done(_) => return Ok(()),
         };
         let what = match self.format {
@@ -153,7 +155,7 @@ impl Frames {
                 let (seconds, fraction) = (read.word(0).unwrap_or(0), read.word(4).unwrap_or(0));
                 let t_ns = Some(i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit_ns);
                 self.frames = number;
-                // A capture cannot contain more of a packet than its original length: one of the lengths is damaged.
+                // The captured part of a packet cannot be longer than the packet. One of the two lengths is damaged.
                 on_record(if captured > original_bytes {
                     Record::Unreadable(Reason::Record)
                 } else {
@@ -180,7 +182,7 @@ impl Frames {
             _ => return Err(Error::NoCapture(magic)),
         };
         let Some(link) = (Reader { bytes, big_endian }).word(20) else { return Ok(Step::Need(24)) };
-        // The upper half contains the length of a frame check sequence.
+        // The upper half describes the frame check sequence.
         self.format = Format::Pcap { big_endian, unit_ns, link_type: link as u16 };
         Ok(Step::Done(24))
     }
@@ -192,7 +194,7 @@ impl Frames {
         if bytes.len() < 12 {
             return Ok(Step::Need(12));
         }
-        // The magic number's four bytes in either byte order
+        // The four bytes of the magic number are the same in both byte orders.
         let begins_section = bytes[..4] == SECTION.to_be_bytes();
         if begins_section {
             *big_endian = match bytes[8..12] {
@@ -219,7 +221,7 @@ impl Frames {
             return Err(malformed("the length at its end is another than the one at its begin"));
         }
         let body = Reader { bytes: &block[8..block.len() - 4], big_endian: *big_endian };
-        // draft-ietf-opsawg-pcapng, 4.1: a reader must not read a major version that it does not know.
+        // A reader must not read a major version that it does not know (draft-ietf-opsawg-pcapng, 4.1).
         if begins_section && body.half(4).is_some_and(|major| major != 1) {
             return Err(malformed("the section is of another major version of pcapng than 1"));
         }
@@ -246,7 +248,8 @@ fn check_length(captured: u32, number: u64, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// The packet in a block. The block's own length has been checked, so only an inconsistent packet is lost.
+/// Parses the packet in a block. The length of the block was checked already. An inconsistent packet therefore only
+/// affects itself.
 fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], number: u64, at: u64) -> Record<'a> {
     let Some(Described { interface, ticks, captured, original_bytes, from }) = described(kind, body, interfaces) else {
         return Record::Unreadable(Reason::Record);
@@ -264,7 +267,8 @@ fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], nu
     Record::Frame(Frame { number, at, t_ns, link_type: interface.link_type, data, original_bytes })
 }
 
-/// Interface, time, captured and original length of a packet, and offset of its data in the block's body.
+/// Description of a packet: interface, time, captured length, original length, and offset of the data in the block's
+/// body.
 struct Described {
     interface: Interface,
     ticks: Option<u64>,
@@ -278,7 +282,7 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     if kind == SIMPLE {
         let (interface, original_bytes) = (of(0)?, body.word(0)?);
         let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
-        // The frame is padded to 4 bytes; its length follows only from the two limits.
+        // The frame is padded to 4 bytes. Its captured length follows only from the two limits.
         let captured = original_bytes.min(limit);
         return Some(Described { interface, ticks: None, captured, original_bytes, from: 4 });
     }
@@ -288,8 +292,8 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     Some(Described { interface, ticks, captured: body.word(12)?, original_bytes: body.word(16)?, from: 20 })
 }
 
-/// An interface; None if its description is inconsistent: its packets cannot be read, but those of other interfaces
-/// can.
+/// Parses the description of an interface. None: the description is inconsistent. Packets of that interface cannot be
+/// read, but packets of other interfaces can.
 fn interface(body: &Reader) -> Option<Interface> {
     let mut found =
         Interface { link_type: body.half(0)?, per_second: 1_000_000, offset_s: 0, snap_bytes: body.word(4)? };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values that header parsers pass to each other: parts of a frame, the next layer, a datagram.
+//! Values that header parsers pass to each other: a part of a frame, the next layer, and a datagram.
 
 use crate::skips::Reason;
 use crate::via::Via;
@@ -11,41 +11,41 @@ pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
 pub const ICMPV6: u8 = 58;
 
-/// Payload of an IP packet: complete, or its first fragment.
+/// An IP packet, which is complete or a first fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram<'a> {
     pub protocol: u8,
     pub source: IpAddr,
     pub destination: IpAddr,
-    /// IPv4's identification.
+    /// Identification of IPv4.
     pub ip_id: Option<u16>,
-    /// Time to live, or hop limit.
+    /// Time to live (IPv4), or hop limit (IPv6).
     pub hops: u8,
     /// Encapsulations around the packet.
     pub via: Via,
-    /// Captured bytes, without the link layer's padding.
+    /// Captured bytes of the payload, without the padding of the link layer.
     pub payload: &'a [u8],
-    /// Length according to IP.
+    /// Length of the payload according to IP.
     pub payload_bytes: u32,
 }
 
 /// A part of a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Slice<'a> {
-    /// Captured bytes.
+    /// The captured bytes.
     pub bytes: &'a [u8],
-    /// Original length, padding included.
+    /// Length on the wire, including padding.
     pub wire_bytes: u32,
 }
 
 impl<'a> Slice<'a> {
-    /// The data after `at` bytes.
+    /// The part that begins after `at` bytes.
     pub fn from(&self, at: usize) -> Found<Slice<'a>> {
         let bytes = self.bytes.get(at..).ok_or(Stop::Ended)?;
         Ok(Slice { bytes, wire_bytes: self.wire_bytes.saturating_sub(at as u32) })
     }
 
-    /// The first `length` bytes of the original.
+    /// The part that consists of the first `length` bytes on the wire.
     pub fn to(&self, length: u32) -> Slice<'a> {
         let wire_bytes = self.wire_bytes.min(length);
         Slice { bytes: &self.bytes[..self.bytes.len().min(wire_bytes as usize)], wire_bytes }
@@ -60,11 +60,11 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// The next layer according to a header.
+/// The next layer, as a header states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     Ethernet,
-    /// Of this ethertype.
+    /// The layer with this ethertype.
     Type(u16),
     Ppp,
     Mpls,
@@ -72,7 +72,7 @@ pub enum Layer {
     Ip,
 }
 
-/// Reason why nothing was found.
+/// Reason why no layer was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// The bytes end inside a header.
@@ -83,12 +83,12 @@ pub enum Stop {
 /// Result type of all header parsers.
 pub type Found<T> = Result<T, Stop>;
 
-/// 16 bits at an offset, in network byte order; None = the bytes end before.
+/// Reads 16 bits at an offset, in network byte order. None = the bytes end before.
 pub fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// 32 bits at an offset, in network byte order; None = the bytes end before.
+/// Reads 32 bits at an offset, in network byte order. None = the bytes end before.
 pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }

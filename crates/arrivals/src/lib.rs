@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrival sequences from text and packet captures: which packet arrived when, in order of arrival.
+//! Reads arrival sequences from texts and packet captures. They state which packets arrived, in order of arrival, and
+//! when.
 //!
-//! A reader receives chunks of bytes, split anywhere, and returns [`Arrivals`]; no code here opens files. Memory is
-//! bounded by the longest line or packet and by the number of flows, not by the length of the file. [`Text`] reads one
-//! number per line; [`Capture`] reads pcap and pcapng.
+//! A reader receives chunks of bytes, which may be split anywhere, and returns [`Arrivals`]. This crate opens no files.
+//! The longest line or packet and the number of flows determine the memory that a reader needs. The length of the file
+//! does not. [`Text`] reads one number per line; [`Capture`] reads pcap and pcapng.
 #![forbid(unsafe_code)]
 
 mod arrivals;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Link layers: start of the next header, and information about a packet's direction.
+//! Link layers: where the next header starts, and what a frame states about the packet's direction.
 //!
 //! References: tcpdump.org/linktypes.html and the pages of the link types there, RFC 1662 (PPP), RFC 2516 (PPPoE).
 
 use crate::layers::{Found, Layer, Slice, Stop};
 use crate::skips::Reason;
 
-/// Supported link types, as named in messages.
+/// Names of the supported link types, for messages.
 pub const KNOWN: &str = "Ethernet (1), PPP (9, 50), PPPoE (51), Cisco HDLC (104), raw IP (12, 14, 101, 228, 229), \
                          Linux cooked (113, 276), loopback (0, 108)";
 
@@ -15,35 +15,35 @@ const COOKED: u16 = 113;
 const COOKED_2: u16 = 276;
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// Direction in which a packet crossed the interface, if the link layer records it.
+/// Direction in which a packet passed the interface, if the link layer records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// The packet was sent to this machine, or to all machines.
     In,
-    /// Between two others.
+    /// The packet passed between two other machines.
     Past,
-    /// From this machine.
+    /// The packet was sent by this machine.
     Out,
 }
 
-/// First layer above the link's header.
+/// Finds the first layer above the link's header.
 pub fn first(link_type: u16, frame: Slice) -> Found<(Layer, Slice)> {
     match link_type {
         ETHERNET => Ok((Layer::Ethernet, frame)),
         COOKED => Ok((Layer::Type(frame.half(14)?), frame.from(16)?)),
         COOKED_2 => Ok((Layer::Type(frame.half(0)?), frame.from(20)?)),
         12 | 14 | 101 | 228 | 229 => Ok((Layer::Ip, frame)),
-        // The protocol family in 4 bytes differs between systems; the IP version is sufficient.
+        // The protocol family in the first 4 bytes has other values on other systems. The version of IP is enough.
         0 | 108 => Ok((Layer::Ip, frame.from(4)?)),
         9 | 50 => Ok((Layer::Ppp, frame)),
         51 => Ok((Layer::Type(PPPOE_SESSION), frame)),
-        // The header has address, control and an ethertype.
+        // The header contains address, control and an ethertype.
         104 => Ok((Layer::Type(frame.half(2)?), frame.from(4)?)),
         other => Err(Stop::For(Reason::LinkType(other))),
     }
 }
 
-/// Direction recorded by the link layer; None: it records none.
+/// Direction that the link layer recorded. None: the link type records no direction.
 pub fn direction(link_type: u16, frame: &[u8]) -> Option<Direction> {
     let kind = match link_type {
         COOKED => *frame.get(1)?,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The measured flow: its sequence, and evidence from its packets and their answers.
+//! The measured flow: its sequence, and the evidence from its packets and their answers.
 
 use crate::ends::{measures_replies, reverse, Ends};
 use crate::fields::{Number, Numbered, Protocol};
@@ -18,22 +18,23 @@ enum Sequence {
 #[derive(Debug)]
 pub struct Measured {
     protocol: Protocol,
-    /// Direction of the flow's packets.
+    /// Number of the direction in which the flow's packets go.
     way: usize,
-    /// Start of its packets, from the SYN, the first segment and the other end's acknowledgement.
+    /// Sequence of the flow. The SYN, the first segment and the other end's acknowledgement determine where it begins.
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,
-    /// Another connection has begun between the same ports: later answers belong to that connection.
+    /// Whether another connection has begun between the same ports. Later answers then belong to that connection.
     is_over: bool,
 }
 
-/// First byte after a SYN, behind its data (RFC 7413) as far as they were accepted.
+/// Sequence number of the first byte after a SYN. If the SYN had data (RFC 7413), this is the byte after the data that
+/// were accepted.
 fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32>) -> u32 {
     let said = acknowledged.map(|acknowledged| acknowledged.wrapping_sub(seq) as i32).filter(|&beyond| beyond >= 0);
     let accepted = match said {
         Some(beyond) => (beyond as u32).min(syn_bytes),
-        // The answer is not in the capture. Refused data are retransmitted first.
+        // The answer is not in the capture. If data in the SYN were refused, they are retransmitted first.
         None if first_seq.wrapping_sub(seq) as i32 >= syn_bytes as i32 => syn_bytes,
         None => 0,
     };
@@ -41,10 +42,10 @@ fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32
 }
 
 impl Measured {
-    /// The flow that a packet begins; `syn`: first byte and length of the data in its SYN.
+    /// Begins the flow with its first packet. `syn` holds the first byte and the length of the data in the SYN.
     pub fn new(packet: &Numbered, syn: Option<(u32, u32)>, way: usize, ends: &Ends) -> Self {
         let sequence = match packet.number {
-            // 2, 4 or 8 bytes: all of these widths can be unwrapped.
+            // The field has 2, 4 or 8 bytes. Numbers of all these widths can be unwrapped.
             Number::Field { bits, .. } => Sequence::Field(Unwrap::new(bits)),
             Number::Segment(segment) => {
                 let mut numbering = Numbering::default();
@@ -76,7 +77,7 @@ impl Measured {
         }
     }
 
-    /// Processes any packet between the flow's ends, including its own.
+    /// Processes any packet between the flow's ends, including packets of the flow itself.
     pub fn hear(&mut self, packet: &Numbered, way: usize, t_ns: Option<i64>) {
         if self.is_over || (way != self.way && way != reverse(self.way)) {
             return;
@@ -112,19 +113,19 @@ impl Measured {
         }
     }
 
-    /// Processes the beginning of a connection between the ends of a direction.
+    /// Notes that a connection has begun between the ends of a direction.
     pub fn another_begins(&mut self, way: usize) {
         self.is_over |= way == self.way || way == reverse(self.way);
     }
 
-    /// Outputs arrivals whose numbers are not known yet.
+    /// Passes on the arrivals whose numbers were not known before the end of the capture.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if let Sequence::Tcp(numbering) = &mut self.sequence {
             numbering.finish(on_arrival);
         }
     }
 
-    /// TCP segments that did not yield an arrival.
+    /// TCP segments that yielded no arrival.
     pub fn passed(&self) -> Passed {
         match &self.sequence {
             Sequence::Tcp(numbering) => numbering.passed,
@@ -132,12 +133,12 @@ impl Measured {
         }
     }
 
-    /// Captured segments that consist of several original ones.
+    /// Captured segments that were merged from several.
     pub fn merged(&self, ends: &Ends) -> Option<Merged> {
         self.lengths.merged(ends.way(reverse(self.way)).mss_bytes)
     }
 
-    /// Place of the capture.
+    /// Where the capture was made.
     pub fn place(&self, ends: &Ends) -> Verdict {
         let (forward, back) = (&ends.way(self.way).facts, &ends.way(reverse(self.way)).facts);
         self.watch.verdict(forward, back, measures_replies(self.protocol))

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Segments that were merged before they were captured (GRO, LRO), or captured before they were split (TSO).
+//! Segments that were merged before they were captured (GRO, LRO), or that were captured before they were split (TSO).
 
 use std::collections::BTreeMap;
 
-/// Data of the longest segment in an Ethernet frame of normal size: 1500 bytes minus two headers of 20.
+/// Maximum number of data bytes in an Ethernet frame of normal size: 1500 bytes minus two headers of 20 bytes.
 const USUAL_BYTES: u32 = 1460;
-/// Data of the longest segment in the largest jumbo frame in use, 9216 bytes.
+/// Maximum number of data bytes in the largest jumbo frame in use, which has 9216 bytes.
 const JUMBO_BYTES: u32 = 9216 - 40;
-/// Shorter segments are not full: the minimum that IPv4 guarantees, 576 bytes, minus two headers (RFC 9293, 3.7.1).
+/// Segments with fewer data bytes are not full segments. The limit is 576 bytes, the minimum that IPv4 guarantees,
+/// minus two headers (RFC 9293, 3.7.1).
 const FULL_LEAST_BYTES: u32 = 536;
 const LENGTHS_MAX: usize = 1024;
 
-/// Lengths of a flow's segments.
+/// Lengths of a flow's segments, with the number of segments of each length.
 #[derive(Debug, Default)]
 pub struct Lengths {
     counts: BTreeMap<u32, u64>,
 }
 
-/// Evidence for merging.
+/// Evidence that segments were merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// Number of captured segments that consist of several original ones.
+    /// Number of captured segments that were merged from several.
     pub packets: u64,
-    /// The longest.
+    /// Length of the longest of them.
     pub longest_bytes: u32,
-    /// The unit length whose multiples they are, or the maximum that the receiver announced.
+    /// The unit length of which their lengths are multiples, or the maximum that the receiver announced.
     pub unit_bytes: Option<u32>,
 }
 
@@ -37,7 +38,7 @@ impl Lengths {
         }
     }
 
-    /// `mss_bytes`: maximum segment size in the receiver's SYN.
+    /// `mss_bytes` is the maximum segment size in the receiver's SYN.
     pub fn merged(&self, mss_bytes: Option<u16>) -> Option<Merged> {
         let longest_bytes = *self.counts.keys().next_back().filter(|&&longest| longest > USUAL_BYTES)?;
         let mss = mss_bytes.map(u32::from).filter(|&mss| mss >= FULL_LEAST_BYTES && mss < longest_bytes);
@@ -53,10 +54,11 @@ impl Lengths {
         self.counts.range(least + 1..).map(|(&length, &count)| (length, count))
     }
 
-    /// Length of a full segment: the shortest length for which nine of ten longer segments are multiples.
+    /// Length of a full segment. This is the shortest length of which nine of ten longer segments are multiples.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
-        // If no single segment was captured, the unit is the common divisor of all segments too long for a frame.
+        // If no unmerged segment was captured, the unit is the common divisor of all segments that are too long for a
+        // frame.
         let common = self.longer_than(USUAL_BYTES).map(|(length, _)| length).reduce(gcd);
         let common = common.filter(|&unit| (FULL_LEAST_BYTES..=USUAL_BYTES).contains(&unit));
         seen.chain(common).find(|&unit| {
@@ -89,9 +91,9 @@ mod tests {
     fn multiples_of_a_full_segment_are_merged_ones() {
         let found = of(&[1368, 1368, 2736, 1368, 5472, 21_888, 300], None).unwrap();
         assert_eq!(found, Merged { packets: 3, longest_bytes: 21_888, unit_bytes: Some(1368) });
-        // None came alone.
+        // No segment was captured alone.
         assert_eq!(of(&[2896, 4344, 8688], None).unwrap().unit_bytes, Some(1448));
-        // A segment longer than any frame, or longer than the receiver accepts, must be merged.
+        // A segment must be merged if it is longer than any frame, or longer than the receiver accepts.
         assert_eq!(of(&[80_000; 4], None).unwrap(), Merged { packets: 4, longest_bytes: 80_000, unit_bytes: None });
         assert_eq!(of(&[1448, 2900, 1448], Some(1460)).unwrap().packets, 1);
     }

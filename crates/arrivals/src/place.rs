@@ -1,64 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a capture was made: at the flow's sender, at its receiver, or between them.
+//! Finds out where a capture was made: at the flow's sender, at its receiver, or between them.
 //!
-//! Each kind of evidence excludes places; the result is the remaining place, or none if nothing remains.
+//! Each kind of evidence excludes places. The result is the place that remains, or none if all are excluded.
 //!
-//! - The link layer may record that packets left or entered this machine.
-//! - A time to live that no router has decremented (64, 128, 255) places the capture in the sender's own network. This
-//!   is evidence only if the time to live of the other direction was decremented, or both were.
-//! - The receiver answers at once, and the sender reacts to an answer at once. The round trip's part towards the
+//! - The link layer may record whether packets left this machine or entered it.
+//! - If no router has decremented the time to live of a packet (64, 128, 255), the capture was made in the network of
+//!   the packet's sender. This is evidence only if the time to live of at least one of the two directions was
+//!   decremented.
+//! - The receiver answers at once, and the sender reacts to an answer at once. The part of the round trip towards the
 //!   receiver is the shortest time from a packet to its acknowledgement or reply. The part towards the sender is the
-//!   shortest time from an acknowledgement to the first packet that echoes its timestamp (RFC 7323) or that follows in
-//!   the handshake.
-//! - Echo requests that are out of order exclude their sender. Replies out of order to requests in order exclude the
-//!   sender of the replies.
+//!   shortest time from an acknowledgement to a packet that reacts to it. The packet that reacts is the first that
+//!   echoes the acknowledgement's timestamp (RFC 7323), or the next one of the handshake.
+//! - If echo requests are out of order, the capture was not made at their sender. If replies are out of order but the
+//!   requests are in order, the capture was not made at the sender of the replies.
 
 use crate::fields::Ack;
 use crate::link::Direction;
 use std::fmt;
 
-/// A part shorter than a tenth of the round trip counts as zero.
+/// If a part is shorter than a tenth of the round trip, it counts as zero.
 const NOTHING_DIVISOR: i64 = 10;
-/// Shorter times come from one machine's software: they do not distinguish parts of a path.
+/// Shorter times are caused by the software of one machine, and do not show the parts of a path.
 const TRIP_LEAST_NS: i64 = 50_000;
-/// Maximum time for a machine to answer.
+/// Maximum time that a machine needs to answer.
 const ANSWER_MAX_NS: i64 = 2_000_000;
-/// Minimum number of acknowledgements; the evidence needs three of four to closely follow a segment.
+/// Minimum number of acknowledgements. For evidence, three of four must closely follow a segment.
 const ACKS_LEAST: u64 = 8;
-/// Initial time to live of systems: Linux and macOS, Windows, network equipment.
+/// Initial time to live: of Linux and macOS, of Windows, and of network equipment.
 const FRESH_HOPS: [u8; 3] = [64, 128, 255];
 const ECHOES: usize = 4096;
 
 /// A place on a flow's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The place where the flow's packets were sent.
+    /// Where the flow's packets were sent.
     Sender,
-    /// Between.
+    /// Between sender and receiver.
     Middle,
-    /// The place where the flow's packets were received.
+    /// Where the flow's packets were received.
     Receiver,
 }
 
 /// Possible places of the capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Places that are not excluded; empty if evidence is contradictory.
+    /// Places that are not excluded. Empty if the evidence is contradictory.
     pub places: Vec<Place>,
     /// Evidence that excludes the other places.
     pub evidence: Vec<String>,
 }
 
-/// Facts about one direction between two ends.
+/// Facts that the packets of one direction between two ends show.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     hops: Option<(u8, u8)>,
     is_in: bool,
     is_past: bool,
     is_out: bool,
-    /// Number of its last SYN, and whether that SYN acknowledged another.
+    /// Time of the direction's last SYN, and whether that SYN acknowledged another.
     syn: Option<(i64, bool)>,
-    /// The first segment after the SYN.
+    /// Time of the first segment after the SYN.
     after_syn_ns: Option<i64>,
 }
 
@@ -90,27 +91,28 @@ impl Facts {
     }
 }
 
-/// Timing of a flow and its answers.
+/// Timing of a flow and of its answers.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Shortest part of the round trip towards the receiver, and towards the sender.
+    /// Shortest part of the round trip towards the receiver (`ahead_ns`), and towards the sender (`behind_ns`).
     ahead_ns: Option<i64>,
     behind_ns: Option<i64>,
     highest: Option<u32>,
-    /// End and time of a segment, until it is acknowledged.
+    /// End and time of a segment that is not acknowledged yet.
     probe: Option<(u32, i64)>,
-    /// End and time of the newest segment: a receiver that acknowledges every second segment answers that one at once.
+    /// End and time of the newest segment. If a receiver acknowledges every second segment, it answers the newest one
+    /// at once.
     newest: Option<(u32, i64)>,
     last_stamp: Option<u32>,
-    /// A timestamp of the receiver with its time, until it is echoed.
+    /// A timestamp of the receiver that is not echoed yet, with its time.
     stamped: Option<(u32, i64)>,
     last_forward_ns: Option<i64>,
-    /// Time of an acknowledgement, and delay since its segment.
+    /// Time of an acknowledgement, and the delay since its segment.
     answered: Option<(i64, i64)>,
     last_ack: Option<u32>,
     acks: u64,
     close_acks: u64,
-    /// Numbers and times of the last echo requests.
+    /// Numbers and times of the most recent echo requests.
     requests: Vec<Option<(u16, i64)>>,
     last_request: Option<u16>,
     last_reply: Option<u16>,
@@ -125,7 +127,7 @@ fn least(known: &mut Option<i64>, found: i64) {
 }
 
 impl Watch {
-    /// Processes a segment of the flow; `end` is the offset after its last byte.
+    /// Processes a segment of the flow. `end` is the offset after its last byte.
     pub fn segment(&mut self, end: Option<u32>, echo: Option<u32>, t_ns: i64) {
         if let (Some((stamp, since)), Some(echo)) = (self.stamped, echo) {
             if echo.wrapping_sub(stamp) as i32 >= 0 {
@@ -146,7 +148,7 @@ impl Watch {
         }
     }
 
-    /// Processes an acknowledgement that arrives in the other direction, for data of this one.
+    /// Processes an acknowledgement in the opposite direction, which acknowledges data of the flow.
     pub fn ack(&mut self, ack: Ack, t_ns: i64) {
         if let Some((end, since)) = self.probe {
             if ack.seq.wrapping_sub(end) as i32 >= 0 {
@@ -165,7 +167,7 @@ impl Watch {
                 self.answered = Some((t_ns, t_ns - since));
             }
         }
-        // Only the first packet with a timestamp shows when the sender received it.
+        // Only the first packet with a new timestamp shows when the sender received that timestamp.
         if let Some(stamp) = ack.stamp {
             if self.last_stamp.is_some_and(|last| last != stamp) && self.stamped.is_none() {
                 self.stamped = Some((stamp, t_ns));
@@ -174,14 +176,14 @@ impl Watch {
         }
     }
 
-    /// Processes an echo request, of the flow or answered by it.
+    /// Processes an echo request, which belongs to the flow or which the flow answers.
     pub fn request(&mut self, number: u16, t_ns: i64) {
         self.is_request_late |= is_late(&mut self.last_request, number);
         self.requests.resize(ECHOES, None);
         self.requests[usize::from(number) % ECHOES] = Some((number, t_ns));
     }
 
-    /// Processes the reply to a request. `measured`: the replies form the flow.
+    /// Processes the reply to a request. `measured`: whether the replies form the flow.
     pub fn reply(&mut self, number: u16, t_ns: i64, measured: bool) {
         let asked = self.requests.get_mut(usize::from(number) % ECHOES).and_then(Option::take);
         let Some((_, since)) = asked.filter(|&(asked, _)| asked == number) else { return };
@@ -189,7 +191,7 @@ impl Watch {
         least(if measured { &mut self.behind_ns } else { &mut self.ahead_ns }, t_ns - since);
     }
 
-    /// The result, from the facts about both directions.
+    /// The possible places, derived from the timing and from what both directions show.
     pub fn verdict(&self, forward: &Facts, reverse: &Facts, replies_measured: bool) -> Verdict {
         let mut verdict = Verdict { places: vec![Place::Sender, Place::Middle, Place::Receiver], evidence: Vec::new() };
         self.by_link(forward, &mut verdict);
@@ -293,7 +295,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Whether a number is below the maximum so far, for numbers that wrap around.
+/// Whether a number is below the largest number so far. Numbers wrap around.
 fn is_late(largest: &mut Option<u16>, number: u16) -> bool {
     let is_late = largest.is_some_and(|largest| (number.wrapping_sub(largest) as i16) < 0);
     if !is_late {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets that were not read, counted by reason.
+//! Counts packets that were not read, by reason.
 
 use crate::names;
 use std::collections::BTreeMap;
@@ -8,35 +8,35 @@ use std::fmt;
 /// Reason why a packet was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Unknown link layer.
+    /// The link layer is unknown.
     LinkType(u16),
-    /// Neither an IP packet nor a supported encapsulation.
+    /// The frame contains neither an IP packet nor a supported encapsulation.
     Ethertype(u16),
-    /// An IEEE 802.3 frame with a length instead of a type.
+    /// The frame is an IEEE 802.3 frame with a length where Ethernet has a type.
     Llc,
-    /// A PPP frame without IP in it.
+    /// The PPP frame does not contain IP.
     Ppp(u16),
-    /// MPLS with a payload other than IP or Ethernet.
+    /// The payload of MPLS is neither IP nor Ethernet.
     Mpls,
-    /// GRE with an unknown payload.
+    /// The payload of GRE is unknown.
     Gre(u16),
-    /// A protocol above IP without numbers.
+    /// The protocol above IP has no numbers.
     IpProtocol(u8),
-    /// A fragment of an IP packet other than the first.
+    /// The packet is a fragment other than the first.
     Fragment,
-    /// Only this many bytes were captured, and a header or the number extends beyond them.
+    /// Only this many bytes were captured, and a header or the number lies beyond them.
     Cut(u32),
     /// The packet ends inside its headers, or is inconsistent.
     Short,
-    /// Too many nested headers.
+    /// The packet has too many nested headers.
     Deep,
     /// The packet's record in the file is inconsistent.
     Record,
-    /// The packet's time does not fit into 64 bits of ns.
+    /// The packet's time in ns does not fit into 64 bits.
     Time,
-    /// The file ends inside it.
+    /// The file ends inside the packet.
     End,
-    /// The packet's flow would exceed the number of flows that fit into bounded memory.
+    /// The packet would begin another flow, but the maximum number of flows is reached.
     Flows(usize),
 }
 
@@ -66,11 +66,11 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Packets that were not read, counted by reason.
+/// Counts of packets that were not read, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skips {
-    /// Memory is bounded: link types, ethertypes and PPP protocols have 16 bits; of lengths only the minimum and
-    /// maximum are kept.
+    /// Memory is bounded, because link types, ethertypes and PPP protocols have 16 bits. Only the minimum and maximum
+    /// of captured lengths are kept.
     counts: BTreeMap<Reason, u64>,
     cut: Option<Cut>,
 }
@@ -95,7 +95,7 @@ impl Skips {
         cut.most_bytes = cut.most_bytes.max(bytes);
     }
 
-    /// Number of packets truncated before their number.
+    /// Number of packets that were truncated before their number.
     pub fn cut_pkts(&self) -> u64 {
         self.cut.map_or(0, |cut| cut.packets)
     }
@@ -105,7 +105,7 @@ impl Skips {
         self.counts.values().sum::<u64>() + self.cut_pkts()
     }
 
-    /// Count and reason, such as "5" and "of ARP (ethertype 0x0806)"; the most frequent first.
+    /// Counts and reasons, such as "5" and "of ARP (ethertype 0x0806)". The most frequent reason comes first.
     pub fn listed(&self) -> Vec<(u64, String)> {
         let mut all: Vec<_> = self.counts.iter().map(|(reason, &packets)| (packets, reason.to_string())).collect();
         if let Some(Cut { packets, least_bytes, most_bytes }) = self.cut {

@@ -1,37 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers of a TCP flow's first transmissions, from its data segments in order of arrival.
+//! Numbers the first transmissions of a TCP flow, from the flow's data segments in order of arrival.
 //!
-//! A sender sends new data in byte order. Sorting segments by first byte therefore gives the order of sending, and a
-//! segment's number is its rank. The bytes of a segment determine its kind:
+//! A sender sends new data in byte order. The order of the segments' first bytes is therefore the order of sending, and
+//! a segment's number is its rank in this order. The bytes of a segment show of what kind the segment is:
 //!
-//! - bytes beyond all seen so far: a first transmission;
-//! - bytes that fill a hole: the overtaken first transmission, or its retransmission after a loss. The sender's clock
-//!   decides (RFC 7323 timestamps, as in RFC 3522). A first transmission was sent before the segment above the hole and
-//!   has an earlier timestamp; a retransmission has a later one. If both have the same timestamp or none, IPv4's
-//!   identification is used, which Linux increments per connection, provided that it is seen to count. Without either,
-//!   the segment is assumed to be the first transmission, and counted as undecided;
-//! - no new bytes: a spurious retransmission, or a copy made by the network. The segment is left out and counted.
+//! - The bytes are beyond all bytes seen so far: the segment is a first transmission.
+//! - The bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
+//!   a loss. The sender's clock decides which of the two (RFC 7323 timestamps, as in RFC 3522). A first transmission
+//!   was sent before the segment above the hole, and has an earlier timestamp. A retransmission has a later timestamp.
+//!   If both have the same timestamp or none, IPv4's identification decides, if its earlier values counted up. Linux
+//!   increments it per connection. Without timestamp and identification, the segment is assumed to be the first
+//!   transmission, and counts as undecided.
+//! - No byte is new: the segment is a spurious retransmission, or a copy that the network made. It is skipped and
+//!   counted.
 //!
-//! A lost first transmission has a number that never arrives: the rank of the segment that repeats it. If a hole is
-//! never filled, its number of packets is unknown; it is estimated from the longest segment so far. If the receiver
-//! acknowledged the bytes of such a hole, they arrived and the capture missed them: they get no numbers, and are
-//! counted separately.
+//! If a first transmission is lost, its number never arrives. The number is the rank of the segment that repeats it. If
+//! a hole is never filled, the number of packets in it is unknown. It is estimated from the longest segment so far. If
+//! the receiver acknowledged the bytes of such a hole, they arrived but are missing from the capture. They get no
+//! numbers, and are counted separately.
 //!
-//! A number is known as soon as there is no hole below it. Until then arrivals wait, at most [`WAITING_MAX`] of them;
-//! beyond that, the lowest hole is given up. A receiver's window is rarely that long.
+//! The number of an arrival is known as soon as there is no hole below it. Until then arrivals wait, at most
+//! [`WAITING_MAX`] of them. If more arrive, the lowest hole is given up. The window of a receiver is rarely that large.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// 65,536 segments of 1460 bytes are 95 MB.
+/// Maximum number of waiting arrivals. 65,536 segments of 1460 bytes are 95 MB.
 const WAITING_MAX: usize = 65_536;
-/// Initial position, so that some positions are before the first one seen.
+/// Position of the first byte that was seen. It is large, so that earlier bytes also have positions.
 const ORIGIN: u64 = 1 << 40;
-/// Distance above a hole within which the sender's clock is searched.
+/// Maximum distance above a hole at which the sender's clock is looked for.
 const LOOK_MAX: usize = 64;
-/// An acknowledgement further beyond the captured data belongs to another connection: no window is that large (RFC
-/// 7323, 2.3).
+/// If an acknowledgement is further beyond the captured data, it belongs to another connection. No window is that large
+/// (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
-/// Possible increments of a counting identification: one packet, or the packets that a network card makes from one.
+/// Maximum increment of an identification that counts up. The increment is one packet, or as many packets as a network
+/// card makes from one.
 const STEP_MAX: u16 = 4096;
 
 /// A segment with data.
@@ -40,23 +43,23 @@ pub struct Segment {
     pub seq: u32,
     pub len_bytes: u32,
     pub t_ns: Option<i64>,
-    /// TSval.
+    /// Timestamp (TSval).
     pub stamp: Option<u32>,
     pub ip_id: Option<u16>,
 }
 
-/// Segments that yield no arrival, or a doubtful one.
+/// Counts of segments that yield no arrival, or a doubtful one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// The segment had no new bytes, or arrived after its hole had been given up.
+    /// Segments without new bytes, and segments that arrived after their hole was given up.
     pub repeated_pkts: u64,
-    /// The segment filled a hole as a retransmission.
+    /// Segments that filled a hole as retransmissions.
     pub in_need_pkts: u64,
-    /// The segment filled a hole, and there was no evidence whether it was the first transmission.
+    /// Segments that filled a hole, without evidence whether they were first transmissions.
     pub undecided_pkts: u64,
-    /// Approximate number of segments that were acknowledged but not captured.
+    /// Approximate number of segments that were acknowledged but are not in the capture.
     pub missed_pkts: u64,
-    /// Their bytes.
+    /// Number of bytes in these segments.
     pub missed_bytes: u64,
 }
 
@@ -77,17 +80,18 @@ impl Identifications {
         }
     }
 
-    /// Some systems choose it at random (RFC 6864 allows this); if it counts, nine of ten increments are small.
+    /// Whether the identification counts up. Some systems choose it at random, which RFC 6864 allows. If it counts,
+    /// nine of ten increments are small.
     fn is_counter(&self) -> bool {
         self.counting * 10 >= self.steps * 9
     }
 }
 
-/// Bytes that arrived, starting at the key of the map.
+/// A range of bytes that arrived. The map's key is its begin.
 #[derive(Debug)]
 struct Unit {
     end: u64,
-    /// A first transmission: number of its arrival, and the sender's clock.
+    /// If the range is a first transmission: the number of its arrival, and the sender's clock.
     first: Option<First>,
 }
 
@@ -111,13 +115,13 @@ pub struct Numbering {
     begun: bool,
     /// Every byte below this position has a number.
     resolved: u64,
-    /// End of the arrived data.
+    /// End of the data that arrived.
     highest: u64,
     next_number: u64,
-    /// Arrivals above `resolved`, by their first byte.
+    /// Ranges that arrived above `resolved`, with their first byte as the key.
     above: BTreeMap<u64, Unit>,
     waiting: VecDeque<Waiting>,
-    /// Number of arrivals that have left `waiting`.
+    /// Number of arrivals that were removed from `waiting`.
     gone: u64,
     longest_bytes: u32,
     /// Every byte below this position has been acknowledged.
@@ -127,14 +131,14 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// The connection's first byte, from its SYN.
+    /// Sets the first byte of the connection, which its SYN states.
     pub fn begin(&mut self, seq: u32) {
         self.begun = true;
         self.resolved = ORIGIN + u64::from(seq);
         self.highest = self.resolved;
     }
 
-    /// Processes an acknowledgement of the other direction.
+    /// Processes an acknowledgement from the opposite direction.
     pub fn acknowledge(&mut self, seq: u32) {
         if !self.begun {
             return;
@@ -146,7 +150,7 @@ impl Numbering {
         }
     }
 
-    /// Processes a segment; `on_arrival(number, t_ns, len_bytes)` receives the arrivals whose numbers are now known.
+    /// Processes a segment. `on_arrival(number, t_ns, len_bytes)` receives the arrivals whose numbers are now known.
     pub fn arrive(&mut self, segment: Segment, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if !self.begun {
             self.begin(segment.seq);
@@ -159,7 +163,8 @@ impl Numbering {
             self.identifications.new_data(segment.ip_id);
         }
         if begin == self.resolved && self.above.is_empty() && self.waiting.is_empty() && end > begin {
-            // The segment is in order and without holes, like nearly every segment of a bulk transfer.
+            // The segment is in order and there are no holes. This is the case for nearly every segment of a bulk
+            // transfer.
             self.resolved = end;
             self.highest = end;
             self.next_number += 1;
@@ -192,12 +197,12 @@ impl Numbering {
         }
     }
 
-    /// Gives up every hole, because no more segments come.
+    /// Gives up every hole, because no more segments will arrive.
     pub fn finish(&mut self, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         while !self.above.is_empty() {
             self.give_up_lowest_hole();
         }
-        // A FIN occupies a sequence number, which is not a byte.
+        // A FIN occupies a sequence number although it is not a byte.
         if self.begun && self.acknowledged > self.highest + 1 {
             self.miss(self.acknowledged - self.highest);
         }
@@ -230,7 +235,7 @@ impl Numbering {
     /// Implements RFC 4737, 6.1 (retransmissions).
     fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
         if parts > 1 {
-            // The segment overlaps bytes that arrived in another segment. The sender split its data differently, so
+            // The segment overlaps bytes that arrived in another segment. The sender has split its data differently, so
             // this is a retransmission.
             return false;
         }
@@ -277,7 +282,7 @@ impl Numbering {
         self.passed.missed_bytes += bytes;
     }
 
-    /// Minimum number of packets that contain this number of bytes.
+    /// Minimum number of packets that can contain this many bytes.
     fn packets_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.longest_bytes.max(1).into())
     }
@@ -298,7 +303,7 @@ mod tests {
 
     const START: u32 = u32::MAX - 3000;
 
-    /// A segment of 100 bytes, the k-th of the flow, sent at timestamp `stamp`.
+    /// Segment k of the flow. It has 100 bytes, and was sent when the sender's clock was `stamp`.
     fn segment(k: u32, stamp: Option<u32>) -> Segment {
         let seq = START.wrapping_add(100 * k);
         Segment { seq, len_bytes: 100, t_ns: None, stamp, ip_id: None }
@@ -317,7 +322,8 @@ mod tests {
     // Tests RFC 4737, 6.1 (retransmissions).
     #[test]
     fn an_overtaken_segment_keeps_its_place_and_a_repetition_after_a_loss_is_left_out() {
-        // 1 is overtaken by 2 and 3; 5 is lost and retransmitted at 9; 6 is retransmitted spuriously.
+        // 1 is overtaken by 2 and 3; 5 is lost, and is retransmitted at time 9; 6 is retransmitted although it was not
+        // lost.
         let sent = [(0, 0), (2, 2), (3, 3), (1, 1), (4, 4), (6, 6), (7, 7), (5, 9), (6, 9), (8, 10)];
         let segments = sent.map(|(k, stamp)| segment(k, Some(stamp)));
         let (found, passed) = numbers(&segments);
@@ -332,7 +338,7 @@ mod tests {
         let (found, passed) = numbers(&[with_id(0, 65535), with_id(2, 1), with_id(1, 0), with_id(4, 3), with_id(3, 4)]);
         assert_eq!(found, [0, 2, 1, 4]);
         assert_eq!(passed, Passed { in_need_pkts: 1, ..Passed::default() });
-        // Zero in every packet, as RFC 6864 allows, is no evidence.
+        // An identification of zero in every packet, which RFC 6864 allows, is no evidence.
         let (found, passed) = numbers(&[with_id(0, 0), with_id(2, 0), with_id(1, 0)]);
         assert_eq!(found, [0, 2, 1]);
         assert_eq!(passed, Passed { undecided_pkts: 1, ..Passed::default() });
@@ -345,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_repetition_cut_anew_is_no_first_transmission() {
-        // 1 and 3 are lost, 2 arrives; one segment repeats all three.
+        // 1 and 3 are lost and 2 arrives. One segment then repeats all three.
         let again = Segment { len_bytes: 300, ..segment(1, None) };
         let (found, passed) = numbers(&[segment(0, None), segment(2, None), segment(4, None), again]);
         assert_eq!(found, [0, 2, 4]);
@@ -378,8 +384,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
         // Tests RFC 4737, 6.1 (retransmissions).
-        /// The oracle knows the sent packets: each is sent once at its own time and is delayed or lost. Lost packets
-        /// are sent again later.
+        /// The expected result follows from the packets that were sent. Each is sent once at its own time, and is
+        /// delayed or lost. Packets that are lost are sent again later.
         #[test]
         fn the_numbers_are_those_of_sending(fates in prop::collection::vec(prop_oneof![9 => (0u32..30).prop_map(Some), 1 => Just(None)], 1..200)) {
             let mut arrivals = Vec::new();
@@ -387,7 +393,7 @@ mod tests {
                 let k = k as u32;
                 match delay {
                     Some(delay) => arrivals.push((k + delay, k, k, true)),
-                    // Lost packets are retransmitted 100 later, and never overtaken by earlier packets.
+                    // Lost packets are retransmitted at a time 100 later. No earlier packet overtakes them.
                     None => arrivals.push((k + 100, k, k + 100, false)),
                 }
             }
@@ -395,7 +401,7 @@ mod tests {
             let segments: Vec<_> = arrivals.iter().map(|&(_, k, stamp, _)| segment(k, Some(stamp))).collect();
             let expected: Vec<u64> = arrivals.iter().filter(|&&(_, _, _, first)| first).map(|&(_, k, _, _)| k.into()).collect();
             let (found, passed) = numbers(&segments);
-            // A retransmission at the very end fills no hole that a later segment would reveal.
+            // If a retransmission is at the very end, no later segment shows the hole that it fills.
             let tail = fates.iter().rev().take_while(|fate| fate.is_none()).count();
             prop_assert_eq!(passed.in_need_pkts, fates.iter().filter(|fate| fate.is_none()).count() as u64 - tail as u64);
             prop_assert_eq!(&found[..expected.len()], &expected[..]);

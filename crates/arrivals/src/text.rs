@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Text with one sequence number per line. Empty lines, blanks around a number and lines that begin with `#` are
-//! ignored.
+//! Reads a text with one sequence number per line. Empty lines, blanks around a number, and lines that begin with `#`
+//! are ignored.
 
 use crate::arrivals::SEQ_MAX;
 use crate::error::{Error, Result};
 
-/// A longer line is not a sequence number, and is not kept in memory until it ends.
+/// A longer line cannot be a sequence number. It is refused before its end, so that memory stays bounded.
 const LINE_MAX_BYTES: usize = 4096;
 const SHOWN_CHARS: usize = 40;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -13,26 +13,27 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Reads sequence numbers, one per line.
 #[derive(Debug)]
 pub struct Text {
-    /// Number of completed lines.
+    /// Number of complete lines so far.
     lines: u64,
-    /// Beginning of an incomplete line.
+    /// Beginning of a line that is not complete yet.
     rest: Vec<u8>,
     largest: u64,
     bits: Option<u32>,
 }
 
 impl Text {
-    /// `bits`: numbers with more bits are an error (1 to 63; otherwise no limit).
+    /// Numbers with more than `bits` bits are an error. `bits` is 1 to 63; None means no limit.
     pub fn new(bits: Option<u32>) -> Self {
         let bits = bits.filter(|bits| (1..64).contains(bits));
         Text { lines: 0, rest: Vec::new(), largest: bits.map_or(SEQ_MAX, |bits| (1 << bits) - 1), bits }
     }
 
-    /// Reads the next bytes of the file, split anywhere.
+    /// Reads the next bytes of the file, which may be split anywhere.
     ///
     /// # Errors
     ///
-    /// [`Error::Line`] with the number of the first line with other content; the numbers before it are in `into`.
+    /// [`Error::Line`] with the number of the first line that contains anything else. The numbers before that line are
+    /// in `into`.
     pub fn feed(&mut self, mut chunk: &[u8], into: &mut Vec<u64>) -> Result<()> {
         if !self.rest.is_empty() {
             let Some(end) = chunk.iter().position(|&byte| byte == b'\n') else { return self.keep(chunk) };
@@ -41,7 +42,7 @@ impl Text {
             self.line(&line, into)?;
             chunk = &chunk[end + 1..];
         }
-        // The line has only digits and an end of line, as nearly every line.
+        // The line has only digits and a line end, as nearly every line does.
         let mut begin = 0;
         while begin < chunk.len() {
             let mut value: u64 = 0;
@@ -65,11 +66,11 @@ impl Text {
         Ok(())
     }
 
-    /// Reads the last line, which may have no line end.
+    /// Reads the last line, which need not have a line end.
     ///
     /// # Errors
     ///
-    /// As [`Text::feed`].
+    /// The same as for [`Text::feed`].
     pub fn finish(&mut self, into: &mut Vec<u64>) -> Result<()> {
         let line = std::mem::take(&mut self.rest);
         if line.is_empty() {

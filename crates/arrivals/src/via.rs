@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Encapsulations around a packet, without VLAN tags.
+/// The encapsulations around a packet, except VLAN tags.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Via(u16);
 
@@ -21,12 +21,12 @@ pub const GENEVE: Via = Via(1 << 8);
 pub const GTP_U: Via = Via(1 << 9);
 
 impl Via {
-    /// These and others.
+    /// The union of these encapsulations and others.
     pub fn and(self, other: Via) -> Via {
         Via(self.0 | other.0)
     }
 
-    /// Whether the packet was in no encapsulation.
+    /// Whether there is no encapsulation around the packet.
     pub fn is_none(self) -> bool {
         self.0 == 0
     }

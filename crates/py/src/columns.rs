@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conversion of numeric columns between Python and Rust.
+//! Converts numeric columns between Python and Rust.
 
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A copy of an input column, because Python may change its own column while the interpreter lock is released.
+/// Copies an input column, because Python may change its own column while the interpreter lock is released.
 pub fn values<T: Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<T>> {
     if buffer.dimensions() != 1 {
         return Err(PyValueError::new_err(format!("a column has one dimension, not {}", buffer.dimensions())));
@@ -14,7 +14,7 @@ pub fn values<T: Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<
     buffer.to_vec(py)
 }
 
-/// A column for numpy in native byte order.
+/// Converts a column to bytes in native byte order, which numpy can read.
 pub fn bytes<'py, T: Copy, const N: usize>(
     py: Python<'py>,
     column: &[T],

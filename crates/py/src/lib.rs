@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Python bindings: classes that pass columns of numbers and compute nothing themselves.
+//! Python bindings. Their classes pass columns of numbers and compute nothing themselves.
 //!
-//! Columns enter through Python's buffer protocol and leave as `bytes`, which numpy reads in place. The interpreter
-//! lock is released while the crates work. A user's mistake is a `ValueError`. The profile `native` unwinds, so that
-//! even a panic becomes an exception and does not end the process.
+//! Columns enter through Python's buffer protocol. They leave as `bytes`, which numpy reads without a copy. While the
+//! crates compute, the interpreter lock is released. A user's mistake is a `ValueError`. The profile `native` unwinds.
+//! Even a panic therefore becomes an exception, and does not end the process.
 
 mod columns;
 mod meter;
@@ -11,7 +11,7 @@ mod readers;
 
 use pyo3::prelude::*;
 
-/// Reordering metrics and readers of arrival sequences; the public interface is `leowarp.reordering`.
+/// Reordering metrics, and readers of arrival sequences. The public interface is `leowarp.reordering`.
 #[pymodule]
 mod _native {
     #[pymodule_export]

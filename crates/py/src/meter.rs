@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `reorder::Meter` for Python.
+//! The Python class for `reorder::Meter`.
 
 use crate::columns::values;
 use pyo3::buffer::PyBuffer;
@@ -17,7 +17,7 @@ pub struct Meter {
 
 #[pymethods]
 impl Meter {
-    /// `bits`: width of numbers that wrap around, 8 to 63; None: no wrap-around.
+    /// `bits` is the width of numbers that wrap around, 8 to 63. None: numbers do not wrap around.
     #[new]
     #[pyo3(signature = (*, threshold_pkts, buffer_threshold_pkts, n_max, loss_window_pkts, first_seq=None, bits=None))]
     fn new(
@@ -36,7 +36,8 @@ impl Meter {
                     .ok_or_else(|| PyValueError::new_err(format!("numbers of {bits} bits cannot be unwrapped")))?,
             ),
         };
-        // The first number of a wrapping field is in the first cycle, where `Unwrap` puts the first arrival.
+        // If numbers wrap around, the first number belongs to the first cycle, in which `Unwrap` places the first
+        // arrival.
         let first_seq = match (&unwrap, first_seq) {
             (Some(unwrap), Some(first)) => Some(unwrap.clone().number(first)),
             (_, first) => first,
@@ -51,7 +52,7 @@ impl Meter {
         Ok(Meter { meter: reorder::Meter::new(settings), unwrap })
     }
 
-    /// Adds arrivals, one column per field: numbers, times (or None), payloads (or None).
+    /// Adds arrivals. Each field is a column: numbers, times (or None), payloads (or None).
     #[pyo3(signature = (seq, t_ns=None, len_bytes=None))]
     fn arrive(
         &mut self,
@@ -79,7 +80,7 @@ impl Meter {
         Ok(())
     }
 
-    /// The metrics so far; the meter can continue.
+    /// Returns the metrics so far. The meter can continue afterwards.
     #[pyo3(signature = (sent_pkts=None))]
     fn measured<'py>(&self, py: Python<'py>, sent_pkts: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
         let found = py.detach(|| self.meter.clone().finish(sent_pkts));

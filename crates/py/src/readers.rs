@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Readers of the crate `arrivals` for Python.
+//! Python classes for the readers of the crate `arrivals`.
 
 use crate::columns::bytes;
 use arrivals::{Arrivals, Field, Flow, Order, Protocol};
@@ -19,7 +19,7 @@ fn refused(error: arrivals::Error) -> PyErr {
     InputError::new_err((error.to_string(), error.hint()))
 }
 
-/// Reader of text with one sequence number per line.
+/// Reads a text with one sequence number per line.
 #[pyclass(module = "leowarp._native")]
 pub struct Text {
     text: arrivals::Text,
@@ -33,14 +33,14 @@ impl Text {
         Text { text: arrivals::Text::new(bits) }
     }
 
-    /// Numbers completed by a chunk of the file: uint64.
+    /// Reads a chunk of the file, and returns the numbers that are complete: uint64.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         py.detach(|| self.text.feed(chunk, &mut into)).map_err(refused)?;
         bytes(py, &into, u64::to_ne_bytes)
     }
 
-    /// Number in a last line without line end: uint64.
+    /// Returns the number in the last line if that line has no line end: uint64.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         self.text.finish(&mut into).map_err(refused)?;
@@ -48,7 +48,7 @@ impl Text {
     }
 }
 
-/// Numbers, times and payloads: uint64, int64, uint32.
+/// Columns of numbers (uint64), times (int64) and payloads (uint32).
 type Columns<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 fn columns<'py>(py: Python<'py>, arrivals: &Arrivals) -> PyResult<Columns<'py>> {
@@ -59,7 +59,7 @@ fn columns<'py>(py: Python<'py>, arrivals: &Arrivals) -> PyResult<Columns<'py>> 
     ))
 }
 
-/// pcap and pcapng.
+/// Reads pcap and pcapng files.
 #[pyclass(module = "leowarp._native")]
 pub struct Capture {
     capture: arrivals::Capture,
@@ -67,8 +67,8 @@ pub struct Capture {
 
 #[pymethods]
 impl Capture {
-    /// `protocol`: icmp, icmp-reply, tcp, rtp, udp, or None for icmp and tcp; `offset`, `size` and `big_endian` are for
-    /// udp.
+    /// `protocol` is icmp, icmp-reply, tcp, rtp, udp, or None for both icmp and tcp. `offset`, `size` and `big_endian`
+    /// only apply to udp.
     #[new]
     #[pyo3(signature = (*, protocol=None, flow=None, offset=0, size=4, big_endian=true))]
     fn new(
@@ -94,31 +94,31 @@ impl Capture {
         Ok(Capture { capture: arrivals::Capture::new(arrivals::Settings { protocol, flow }) })
     }
 
-    /// Arrivals completed by a chunk of the file.
+    /// Reads a chunk of the file, and returns the arrivals that are complete.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Columns<'py>> {
         let mut into = Arrivals::default();
         py.detach(|| self.capture.feed(chunk, &mut into)).map_err(refused)?;
         columns(py, &into)
     }
 
-    /// The last arrivals.
+    /// Ends the file, and returns the last arrivals.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Columns<'py>> {
         let mut into = Arrivals::default();
         self.capture.finish(&mut into).map_err(refused)?;
         columns(py, &into)
     }
 
-    /// Number of flows so far.
+    /// Number of flows found so far.
     fn flow_count(&self) -> usize {
         self.capture.flows().len()
     }
 
-    /// Flows so far, as dictionaries.
+    /// Flows found so far, as dictionaries.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.capture.flows().iter().map(|flow| flow_described(py, flow)).collect()
     }
 
-    /// Summary of the packets so far.
+    /// Summary of the packets read so far.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.capture.counts();
         let all = PyDict::new(py);
@@ -142,24 +142,25 @@ impl Capture {
         Ok(all)
     }
 
-    /// Packets that were not read: counts and reasons, the most frequent first.
+    /// Packets that were skipped, as counts with reasons. The most frequent reason comes first.
     fn skipped(&self) -> Vec<(u64, String)> {
         self.capture.skips().listed()
     }
 
-    /// Possible places of the capture, and the evidence; None: no flow is measured.
+    /// Possible places of the capture, and the evidence for them. None: no flow is measured.
     fn place(&self) -> Option<(Vec<String>, Vec<String>)> {
         let verdict = self.capture.place()?;
         Some((verdict.places.iter().map(ToString::to_string).collect(), verdict.evidence))
     }
 
-    /// Captured segments that consist of several: number, bytes of the longest, bytes of a unit; None: no evidence.
+    /// Captured segments that were merged from several: their number, the length of the longest in bytes, and the
+    /// length of a unit in bytes. None: there is no evidence of such segments.
     fn merged(&self) -> Option<(u64, u32, Option<u32>)> {
         let merged = self.capture.merged()?;
         Some((merged.packets, merged.longest_bytes, merged.unit_bytes))
     }
 
-    /// Supported link types, for messages.
+    /// Names of the supported link types, for messages.
     #[staticmethod]
     fn known_link_types() -> &'static str {
         arrivals::KNOWN_LINK_TYPES

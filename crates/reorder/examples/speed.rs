@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints time and memory for all metrics of ten million arrivals, one line per kind of reordering: `cargo run
-//! --release -p leowarp-reorder --example speed [PACKETS]`.
+//! Prints the time and memory that all metrics of ten million arrivals need. There is one line per kind of reordering:
+//! `cargo run --release -p leowarp-reorder --example speed [PACKETS]`.
 
 use reorder::{Arrival, Meter, Settings};
 use std::time::Instant;
@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-/// Numbers sorted by number plus jitter, in packets.
+/// The numbers 0 to `pkts` - 1, sorted by the sum of number and jitter. The jitter is in packets.
 fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u64> {
     let mut random = Random(1);
     let mut keyed: Vec<(i64, u64)> =
@@ -51,7 +51,7 @@ fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u
     keyed.into_iter().map(|k| k.1).collect()
 }
 
-/// In every `every` packets, `block` packets in the middle are overtaken by as many.
+/// In every `every` packets, `block` packets in the middle change places with the `block` packets after them.
 fn swapped(pkts: u64, every: u64, block: u64) -> Vec<u64> {
     let place = |s: u64| match (s % every).checked_sub(every / 2) {
         Some(x) if x < block => s + block,
@@ -75,7 +75,7 @@ fn lossy(arrivals: Vec<u64>, lost_ratio: f64, twice_ratio: f64) -> Vec<u64> {
     left
 }
 
-/// SplitMix64.
+/// The random number generator SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -86,13 +86,13 @@ impl Random {
         (((z ^ z >> 31) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// Box and Muller.
+    /// Normally distributed number, by the method of Box and Muller.
     fn normal(&mut self) -> f64 {
         (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
     }
 }
 
-/// Resident memory of this process, from Linux's /proc; 0 elsewhere.
+/// Resident memory of this process, from /proc of Linux. 0 on other systems.
 fn resident_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"));

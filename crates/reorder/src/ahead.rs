@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers ahead of an expected number: a sorted set whose base only moves forward.
+//! A sorted set of the numbers above an expected number. Its base only moves forward.
 
 use std::collections::BTreeSet;
 
 const LEAST_BITS: u64 = 1 << 12;
 const MOST_BITS: u64 = 1 << 22;
 
-/// A set of numbers below `u64::MAX`, none below `base`. Numbers near `base` are bits of a ring; the few far ahead are
-/// in a tree, and move to the ring when `base` approaches. Each operation takes a few instructions if numbers are
-/// dense.
+/// A set of numbers that are below `u64::MAX` and not below `base`. Numbers near `base` are stored as bits of a ring.
+/// The few numbers far ahead are stored in a tree, and move to the ring when `base` approaches them. If numbers are
+/// dense, each operation takes a few instructions.
 #[derive(Debug, Clone)]
 pub struct Ahead {
     base: u64,
@@ -18,7 +18,8 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// An empty set for about `pkts` numbers; it is fast if they lie within four times as many.
+    /// Creates an empty set for about `pkts` numbers. It is fast if the numbers lie within a range of four times
+    /// `pkts`.
     pub fn new(pkts: u32) -> Self {
         let bits = (4 * (u64::from(pkts) + 1)).next_power_of_two().clamp(LEAST_BITS, MOST_BITS);
         Self { base: 0, words: vec![0; (bits / 64) as usize], near: 0, far: BTreeSet::new() }
@@ -39,7 +40,7 @@ impl Ahead {
         }
     }
 
-    /// Adds `number`. Returns false if it is already in the set, or below the base.
+    /// Adds `number`. Returns false if the number is already in the set, or below the base.
     #[inline]
     pub fn insert(&mut self, number: u64) -> bool {
         match self.place(number) {
@@ -69,7 +70,7 @@ impl Ahead {
         }
     }
 
-    /// The smallest number.
+    /// The smallest number in the set.
     #[inline]
     pub fn first(&self) -> Option<u64> {
         if self.near == 0 {
@@ -97,7 +98,7 @@ impl Ahead {
         self.base
     }
 
-    /// Moves the base up to `base`; the set must be empty below it.
+    /// Moves the base up to `base`. The set must not contain numbers below the new base.
     #[inline]
     pub fn advance(&mut self, base: u64) {
         self.base = base;
@@ -113,8 +114,8 @@ impl Ahead {
         self.advance(first + 1);
     }
 
-    /// Moves the base after `number`, below which the set must be empty, and after all numbers of the set that follow
-    /// without a gap. The numbers passed over are removed.
+    /// Moves the base after `number`, and then after all numbers that follow without a gap. The set must not contain
+    /// numbers below `number`. The numbers below the new base are removed.
     #[inline]
     pub fn pass(&mut self, number: u64) {
         self.remove(number);
@@ -154,7 +155,7 @@ impl Ahead {
 
 enum Place {
     Behind,
-    /// Index of the ring's word, and bit of the word.
+    /// Index of a word of the ring, and a bit of that word.
     Near(usize, u64),
     Far,
 }
@@ -165,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Steps: kind of operation, distance above the base.
+        /// Steps: kind of operation, and distance above the base.
         #[test]
         fn is_a_sorted_set(steps in proptest::collection::vec((0u8..6, prop_oneof![0u64..20, 0u64..9000, Just(1 << 50)]), 0..200)) {
             let (mut ahead, mut slow) = (Ahead::new(3), BTreeSet::new());

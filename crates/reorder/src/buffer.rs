@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reorder buffer-occupancy density (RBD), RFC 5236 sections 3 and 7.2.
+//! Reorder buffer-occupancy density (RBD) of RFC 5236, sections 3 and 7.2.
 //!
-//! The RFC's pseudo-code leaves one case open: the buffer is full and a packet arrives early. In this case the expected
-//! number moves up to the smallest number in the buffer, and past those that follow it. If it does not reach the new
-//! packet, the pseudo-code drops the packet. By definition (section 3), the occupancy counts early packets including
-//! the arriving one, and the buffer now has room. This implementation therefore stores the packet. B_T = 1 and 1, 3, 5
-//! give occupancies of 0, 1, 1.
+//! The RFC's pseudo-code leaves one case open: a packet arrives early while the buffer is full. The expected number
+//! then moves up to the smallest number in the buffer, and past the numbers that follow it without a gap. If the
+//! expected number does not reach the new packet, the pseudo-code drops the packet. By the definition in section 3,
+//! however, the occupancy counts early packets including the one that arrives, and the buffer now has room. This
+//! implementation therefore stores the packet. For example, B_T = 1 and the arrivals 1, 3, 5 give the occupancies 0, 1,
+//! 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;
 use crate::settings::Settings;
 
-/// RBD of a sequence.
+/// RBD of one sequence.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BufferDensity {
-    /// B_T.
+    /// The threshold B_T.
     pub threshold_pkts: u32,
-    /// Packets in the buffer (just after an arrival, itself included if early), and number of arrivals with that
-    /// occupancy. Sorted; only occupancies that occur.
+    /// Occupancies, and the number of arrivals with each occupancy. The occupancy is the number of packets in the
+    /// buffer just after an arrival, including the arrival itself if it is early. Sorted. Contains only occupancies
+    /// that occur.
     /// Implements RFC 5236, 3.10 (buffer-occupancy frequency).
     pub counts: Vec<(u32, u64)>,
-    /// N': number of arrivals counted above.
+    /// N', the sum of these numbers of arrivals.
     pub pkts: u64,
-    /// Arrivals below the expected number, which the buffer no longer waited for. Duplicates and arrivals too late to
-    /// be counted are not included.
+    /// Arrivals below the expected number, for which the buffer no longer waited. Duplicates are not included, and
+    /// neither are arrivals that are too late to be counted.
     pub late_beyond_pkts: u64,
 }
 
 impl BufferDensity {
-    /// RBD\[occupancy\]: share of the counted arrivals. None if no arrivals were counted.
+    /// RBD\[occupancy\], the share of the counted arrivals with this occupancy. None: no arrivals were counted.
     /// Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     pub fn share_ratio(&self, occupancy_pkts: u32) -> Option<f64> {
         let found = self.counts.binary_search_by_key(&occupancy_pkts, |c| c.0);
@@ -36,7 +38,7 @@ impl BufferDensity {
         (self.pkts > 0).then(|| pkts as f64 / self.pkts as f64)
     }
 
-    /// Mean occupancy: the sum of i RBD\[i\]. None if no arrivals were counted.
+    /// Mean occupancy, the sum of i RBD\[i\]. None: no arrivals were counted.
     /// Implements RFC 5236, 9 (mean occupancy).
     pub fn buffer_mean_pkts(&self) -> Option<f64> {
         let sum: u128 = self.counts.iter().map(|&(b, n)| u128::from(b) * u128::from(n)).sum();
@@ -44,13 +46,13 @@ impl BufferDensity {
     }
 }
 
-/// Incremental computation of RBD.
+/// Computes RBD incrementally.
 #[derive(Debug, Clone)]
 pub struct BufferMeter {
     threshold_pkts: u32,
-    /// The first arrivals, until the first expected number is known.
+    /// The first arrivals. They are held until the first expected number is known.
     held: Option<Vec<u64>>,
-    /// The base of this set is E, the number for which the receiver waits.
+    /// Buffered packets. The base of this set is E, the number for which the receiver waits.
     /// Implements RFC 5236, 3.7 (expected packet).
     buffer: Ahead,
     counts: Vec<u64>,
@@ -58,8 +60,8 @@ pub struct BufferMeter {
 }
 
 impl BufferMeter {
-    /// A meter with threshold B_T, at most 2^31 - 1. `first_seq`: the number expected first; None: the smallest of the
-    /// first B_T + 1 arrivals.
+    /// Creates a meter with the threshold B_T, at most 2^31 - 1. `first_seq` is the number that is expected first.
+    /// None: it is the smallest of the first B_T + 1 arrivals.
     pub fn new(threshold_pkts: u32, first_seq: Option<u64>) -> Self {
         let threshold_pkts = threshold_pkts.min(Settings::MOST_THRESHOLD_PKTS);
         let mut buffer = Ahead::new(threshold_pkts);
@@ -68,8 +70,8 @@ impl BufferMeter {
         Self { threshold_pkts, held, buffer, counts: Vec::new(), late_beyond_pkts: 0 }
     }
 
-    /// Adds an arrival. Returns false if it is not counted: a duplicate, a number below the expected one, or
-    /// `u64::MAX`.
+    /// Adds an arrival. Returns false if the arrival is not counted, because it is a duplicate, below the expected
+    /// number, or `u64::MAX`.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
         if seq == u64::MAX {
@@ -86,7 +88,7 @@ impl BufferMeter {
         true
     }
 
-    /// Records an arrival that was not counted and is not a duplicate.
+    /// Records an arrival that `arrive` did not count although it is not a duplicate.
     pub(crate) fn give_up(&mut self) {
         self.late_beyond_pkts += 1;
     }
@@ -103,7 +105,7 @@ impl BufferMeter {
         }
     }
 
-    /// The first expected number is known now: process the stored arrivals.
+    /// Processes the held arrivals, because the first expected number is now known.
     fn release(&mut self) {
         let Some(held) = self.held.take() else { return };
         let first = self.buffer.first().unwrap_or(0);
@@ -133,7 +135,7 @@ impl BufferMeter {
             if seq == self.buffer.base() {
                 self.buffer.pass(seq);
             } else {
-                // the set refuses `seq` if it was the smallest number
+                // the set refuses `seq` if `seq` was the smallest number
                 self.buffer.insert(seq);
             }
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worked examples of RFC 4737, RFC 5236 and the study `torres2020`, with their numbers.
+//! Worked examples from RFC 4737, RFC 5236 and the study `torres2020`, with the numbers that these state.
 
 use crate::obvious::{self, Discarding, Overflowing};
 use crate::{Arrival, BufferDensity, Density, DensityMeter, Late, Meter, Reordering, Settings, Verdict};
 
-/// Payload of the tables of RFC 4737.
+/// Payload of each packet in the tables of RFC 4737.
 const LEN_BYTES: u32 = 100;
 
 fn thresholds(pkts: u32) -> Settings {
@@ -27,7 +27,7 @@ fn buffer(numbers: &[u64], threshold_pkts: u32) -> BufferDensity {
     measured(numbers, thresholds(threshold_pkts)).buffer_density
 }
 
-/// A table of RFC 4737: verdicts in order of arrival, and the totals. Arrival times in ms.
+/// Measures a table of RFC 4737. Returns the verdicts in order of arrival, and the totals. Times of arrival are in ms.
 fn table(numbers: &[u64], dst_time_ms: Option<&[i64]>) -> (Vec<Verdict>, Reordering) {
     let mut meter = Meter::new(Settings { first_seq: Some(1), ..Settings::default() });
     let t_ns = |i: usize| dst_time_ms.map(|t| t[i] * 1_000_000);
@@ -36,7 +36,8 @@ fn table(numbers: &[u64], dst_time_ms: Option<&[i64]>) -> (Vec<Verdict>, Reorder
     (verdicts, meter.finish(Some(numbers.len() as u64)))
 }
 
-/// The column NextExp and the verdicts agree (section 3.3): reordered if below NextExp.
+/// Asserts that verdicts agree with the table's column NextExp (section 3.3): a packet is reordered if its number is
+/// below NextExp.
 fn assert_next_exp(numbers: &[u64], next_exp: &[u64], verdicts: &[Verdict]) {
     for ((s, next), verdict) in numbers.iter().zip(next_exp).zip(verdicts) {
         assert_eq!(*verdict == Verdict::InOrder, s >= next, "packet {s}");
@@ -108,7 +109,7 @@ fn rfc_4737_table_4_gaps_and_runs() {
     let gaps = whole.gaps;
     assert_eq!((gaps.sequence_discontinuities, gaps.reordering_discontinuities), (2, 2));
     assert_eq!((gaps.gaps, gaps.mean_pkts(), gaps.mean_ns()), (1, Some(7.0), None));
-    // r at each packet: 1 2 3 4 5 0 0 1 2 3 4 5 0 1 2 3
+    // r after each packet: 1 2 3 4 5 0 0 1 2 3 4 5 0 1 2 3
     let runs = whole.runs;
     assert_eq!((runs.pkts, runs.in_order_pkts, runs.runs), (16, 13, 3));
     assert_eq!((runs.squares, runs.last_pkts, runs.max_pkts), (5 * 5 + 5 * 5, 3, 5));
@@ -119,7 +120,7 @@ fn rfc_4737_table_4_gaps_and_runs() {
 // Tests RFC 4737, 4.6.3 (ratios of runs).
 #[test]
 fn rfc_4737_section_4_6_4_runs() {
-    // the sequence has n packets in order, then one reordered packet, three times
+    // the sequence consists of n packets in order and one reordered packet, three times
     let three = |runs: [u64; 3]| {
         let mut numbers = Vec::new();
         let mut next = 0;
@@ -157,7 +158,7 @@ fn of_two_early_packets_and_a_late_one_the_late_one_is_reordered_and_the_early_o
     let (verdicts, whole) = table(&[1, 2, 4, 5, 3], None);
     let reordered: Vec<bool> = verdicts.iter().map(|v| *v != Verdict::InOrder).collect();
     assert_eq!(reordered, [false, false, false, false, true]);
-    // occupancies 0 0 1, then 2, then 0
+    // the occupancies are 0 0 1, then 2, then 0
     assert_eq!(buffer(&[1, 2, 4], 200).counts, [(0, 2), (1, 1)]);
     assert_eq!(buffer(&[1, 2, 4, 5], 200).counts, [(0, 2), (1, 1), (2, 1)]);
     assert_eq!(whole.buffer_density.counts, [(0, 3), (1, 1), (2, 1)]);
@@ -184,7 +185,7 @@ fn a_duplicate_alone_puts_nothing_out_of_order() {
 // Tests RFC 4737, 5.2 (received packets).
 #[test]
 fn a_duplicate_is_none_of_the_packets_of_n_reordering() {
-    // By section 5.2 with copies counted, packet 1 would be 2-reordered, which is one packet of three
+    // if section 5.2 counted copies, packet 1 would be 2-reordered, one packet of three
     let got = measured(&[2, 2, 1], Settings::default());
     assert_eq!(got.n_reordering[..2], [(1, 1), (2, 0)]);
     assert_eq!(got.n_reordered_ratio(1), Some(0.5));
@@ -210,7 +211,7 @@ fn of_a_late_block_of_three_the_programs_of_the_appendix_count_three_and_one() {
 // Tests RFC 4737, A (program for n-reordering).
 #[test]
 fn n_reordering_is_a_share_of_all_received_and_not_of_those_after_the_nth() {
-    // the ratio is Definition 2 (m / l), not Appendix A (m / (l - n)): here 1 / 9 and not 1 / 6
+    // the ratio follows Definition 2 (m / l), not Appendix A (m / (l - n)): it is 1 / 9, not 1 / 6
     let got = measured(&[1, 2, 3, 7, 8, 9, 4, 5, 6], Settings::default());
     assert_eq!(got.n_reordered_ratio(3), Some(1.0 / 9.0));
 }
@@ -252,13 +253,13 @@ fn gaps_are_in_order_of_position_whenever_they_were_found() {
 // Tests RFC 5236, 3 (early and late).
 #[test]
 fn rfc_5236_section_3_displacements() {
-    // RI 1 2 3 4 5
+    // the receive indices are 1 2 3 4 5
     assert_eq!(density(&[2, 1, 4, 5, 3], 5).counts, [(-1, 3), (1, 1), (2, 1)]);
-    // 2 lost, 3 twice: RI 1 3 4 5 -
+    // 2 is lost and 3 arrives twice; the receive indices are 1 3 4 5 -
     let got = measured(&[1, 4, 3, 5, 3], thresholds(4));
     assert_eq!(got.density.counts, [(-1, 1), (0, 2), (1, 1)]);
     assert_eq!((got.lost_pkts, got.duplicate_pkts), (1, 1));
-    // RI 1 3 4 5 - 6 7 8, D 0 -1 1 0 - -2 0 2
+    // the receive indices are 1 3 4 5 - 6 7 8, and the displacements 0 -1 1 0 - -2 0 2
     let got = density(&[1, 4, 3, 5, 3, 8, 7, 6], 4);
     assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 3), (1, 1), (2, 1)]);
 }
@@ -268,7 +269,7 @@ fn rfc_5236_section_3_displacements() {
 #[test]
 fn rfc_5236_section_4_events() {
     assert_eq!(density(&[1, 2, 3, 5, 4, 6], 4).counts, [(-1, 1), (0, 4), (1, 1)]);
-    // 4 lost, 2 twice: RI 1 2 3 5 6 -, D 0 0 -2 2 0 -
+    // 4 is lost and 2 arrives twice; the receive indices are 1 2 3 5 6 -, and the displacements 0 0 -2 2 0 -
     let got = measured(&[1, 2, 5, 3, 6, 2], thresholds(4));
     assert_eq!(got.density.counts, [(-2, 1), (0, 3), (2, 1)]);
     assert_eq!((got.lost_pkts, got.duplicate_pkts), (1, 1));
@@ -301,8 +302,8 @@ fn rfc_5236_section_8_b_a_lost_packet_shows_in_the_buffer_alone() {
     let got = measured(&numbers, thresholds(3));
     assert_eq!(got.density.counts, [(0, 6)]);
     assert_eq!((got.density.share_ratio(0), got.density.share_ratio(1)), (Some(1.0), Some(0.0)));
-    // Table 6 prints E = 7 in its last column; in all others it prints E before the arrival, which is 3 there. The
-    // buffer is full: when 7 arrives, 3 is given up and 4 to 6 are released.
+    // Table 6 prints E = 7 in its last column. All other columns print E before the arrival, which would be 3 there.
+    // When 7 arrives, the buffer is full, so 3 is given up and 4 to 6 are released.
     let (occupancies, _) = obvious::buffer_steps(&numbers, 3, 1, Overflowing::AsInTheRfc);
     assert_eq!(occupancies, [0, 0, 1, 2, 3, 0]);
     assert_eq!(got.buffer_density.counts, [(0, 3), (1, 1), (2, 1), (3, 1)]);
@@ -359,7 +360,7 @@ fn the_first_number_is_the_smallest_though_it_comes_late() {
     let got = measured(&[6, 1, 2, 3, 4, 5], thresholds(4));
     assert_eq!((got.first_seq, got.lost_pkts, got.reordered_pkts), (Some(1), 0, 5));
     assert_eq!(got.buffer_density.counts, [(0, 1), (1, 5)]);
-    // with 0 as the first number, packet 0 is lost, and the buffer waits for it until it is full
+    // if the first number is 0, packet 0 is lost, and the buffer waits for it until the buffer is full
     let got = measured(&[6, 1, 2, 3, 4, 5], Settings { first_seq: Some(0), ..thresholds(4) });
     assert_eq!((got.first_seq, got.lost_pkts), (Some(0), 1));
     assert_eq!(got.buffer_density.counts, [(0, 1), (1, 2), (2, 1), (3, 1), (4, 1)]);
@@ -378,11 +379,11 @@ fn a_packet_below_the_first_number_is_none_of_the_sequence() {
 fn a_packet_beyond_the_loss_window_is_lost() {
     let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
     let got = measured(&[1, 2, 6, 3, 7, 4, 5, 3], settings);
-    // 3 is 3 below 6 and counted; its copy is 4 below 7 and cannot be recognised; 4 is 3 below 7
+    // when 3 arrives it is 3 below 6, and is counted; its copy is 4 below 7, and cannot be recognised; 4 is 3 below 7
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
-    // RFC 5236's density has its own threshold, so these results differ from those of RFC 4737
+    // the density of RFC 5236 has its own threshold, so its results differ from those of RFC 4737
     assert_eq!(got.density.pkts, 7);
 }
 
@@ -407,12 +408,12 @@ fn a_sequence_in_order_has_an_entropy_of_plain_zero() {
 // Tests RFC 5236, 7.1 (algorithm for RD).
 #[test]
 fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
-    // 2 is lost; when 1 arrives, after 3 and 4, the receive index is 4: late by 3
+    // 2 is lost; when 1 arrives after 3 and 4, the receive index is 4, so 1 is late by 3
     let numbers: Vec<u64> = [3, 4, 1].into_iter().chain(5..=50).collect();
     let got = density(&numbers, 2);
     assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 46)]);
     assert_eq!(got.late_beyond_pkts, 1);
-    // from then on, the RFC's program considers each packet early
+    // from then on, the RFC's program counts each packet as early
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), [(-2, 1), (-1, 47)]);
 }
@@ -420,14 +421,14 @@ fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
 // Tests RFC 5236, 7.1 (algorithm for RD).
 #[test]
 fn a_threshold_within_the_jitter_does_not_bring_the_receive_index_to_a_halt() {
-    // jitter is up to 8 packets, in a pattern without a short period
+    // the jitter is up to 8 packets, in a pattern without a short period
     let mut keyed: Vec<(u64, u64)> = (1..=2000).map(|s| (10 * s + s * s * 7919 % 83, s)).collect();
     keyed.sort_unstable();
     let numbers: Vec<u64> = keyed.into_iter().map(|k| k.1).collect();
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert!(rfc.counts.values().sum::<u64>() < 200, "{rfc:?}");
     assert!(density(&numbers, 2).pkts > 1400);
-    // with a threshold above the jitter, the RFC's program and this one agree
+    // if the threshold is above the jitter, the RFC's program and this one agree
     let rfc = obvious::stay_back(&numbers, 9, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), density(&numbers, 9).counts);
 }
@@ -446,7 +447,7 @@ fn a_packet_late_by_the_threshold_counts_and_by_one_more_is_lost() {
 #[test]
 fn the_last_packets_are_measured_when_the_sequence_ends() {
     assert_eq!(density(&[1, 2, 4, 3], 200).counts, [(-1, 1), (0, 2), (1, 1)]);
-    // the sequence ends before 3 does: it is lost, and 4 is in order
+    // the sequence ends before 3 arrives, so 3 is lost and 4 is in order
     assert_eq!(density(&[1, 2, 4], 200).counts, [(0, 3)]);
 }
 
@@ -454,11 +455,11 @@ fn the_last_packets_are_measured_when_the_sequence_ends() {
 // Tests RFC 5236, 7.2 (algorithm for RBD).
 #[test]
 fn an_early_packet_that_the_full_buffer_does_not_reach_is_stored() {
-    // the RFC's program drops packet 5 here, and gives 0 1 0
+    // the RFC's program drops packet 5 here, and returns 0 1 0
     let (rfc, unreached) = obvious::buffer_steps(&[1, 3, 5], 1, 1, Overflowing::AsInTheRfc);
     assert_eq!((rfc, unreached), (vec![0, 1, 0], 1));
     assert_eq!(buffer(&[1, 3, 5], 1).counts, [(0, 1), (1, 2)]);
-    // a stored packet is released by its predecessor and is not considered a past packet
+    // a stored packet is released when its predecessor arrives, and does not count as a past packet
     assert_eq!(buffer(&[1, 3, 5, 4, 6], 1).counts, [(0, 3), (1, 2)]);
 }
 

@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reordering extent, late time and byte offset, RFC 4737 sections 4.2 to 4.4.
+//! Reordering extent, late time and byte offset of RFC 4737, sections 4.2 to 4.4.
 
 use crate::density::count;
 
-/// Number of arrivals between a packet and the first packet that overtook it (RFC 4737 section 4.2): e = i - j for the
-/// *smallest* j with s\[j\] > s\[i\]. Packets in order have no extent.
+/// Reordering extent: the number of arrivals between a packet and the first packet that overtook it (RFC 4737, section
+/// 4.2). For packet i it is e = i - j, where j is the *smallest* index with s\[j\] > s\[i\]. Packets in order have no
+/// extent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extents {
-    /// Extent, and number of reordered packets that have it. Sorted; only extents that occur.
+    /// Extents, and the number of reordered packets with each extent. Sorted. Contains only extents that occur.
     /// Implements RFC 4737, 4.2.4 (histogram of extents).
     pub counts: Vec<(u32, u64)>,
-    /// Sum over all reordered packets.
+    /// Sum of the extents of all reordered packets.
     pub sum_pkts: u64,
-    /// None if no packet is reordered.
+    /// Largest extent. None: no packet is reordered.
     pub max_pkts: Option<u32>,
 }
 
 impl Extents {
-    /// None if no packet is reordered.
+    /// Mean extent. None: no packet is reordered.
     pub fn mean_pkts(&self) -> Option<f64> {
         let pkts: u64 = self.counts.iter().map(|c| c.1).sum();
         (pkts > 0).then(|| self.sum_pkts as f64 / pkts as f64)
     }
 }
 
-/// Time since the arrival of the first packet that overtook (RFC 4737 section 4.3): DstTime(i) - DstTime(i - e).
+/// Late time: the time since the first packet that overtook arrived (RFC 4737, section 4.3), DstTime(i) - DstTime(i -
+/// e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LateTimes {
-    /// Reordered packets for which both times are known.
+    /// Number of reordered packets for which both times are known.
     pub pkts: u64,
-    /// Sum over them.
+    /// Sum of the late times of these packets.
     pub sum_ns: i128,
-    /// None if no late time is known.
+    /// Largest late time. None: no late time is known.
     pub max_ns: Option<i64>,
 }
 
 impl LateTimes {
-    /// None: no late time is known.
+    /// Mean late time. None: no late time is known.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.sum_ns as f64 / self.pkts as f64)
     }
@@ -48,20 +50,21 @@ impl LateTimes {
     }
 }
 
-/// Payload that arrived out of order before a reordered packet and must be stored until that packet arrives (RFC 4737
-/// section 4.4). The byte offset is the sum of the payloads of all packets j with i - e <= j < i and s\[j\] > s\[i\].
+/// Byte offset: the payload that arrived before a reordered packet although it was sent later. It must be stored until
+/// that packet arrives (RFC 4737, section 4.4). It is the sum of the payloads of all packets j with i - e <= j < i and
+/// s\[j\] > s\[i\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteOffsets {
-    /// Reordered packets.
+    /// Number of reordered packets.
     pub pkts: u64,
-    /// Sum over them.
+    /// Sum of the byte offsets of these packets.
     pub sum_bytes: u128,
-    /// None if no packet is reordered.
+    /// Largest byte offset. None: no packet is reordered.
     pub max_bytes: Option<u64>,
 }
 
 impl ByteOffsets {
-    /// None if no packet is reordered.
+    /// Mean byte offset. None: no packet is reordered.
     pub fn mean_bytes(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.sum_bytes as f64 / self.pkts as f64)
     }
@@ -73,7 +76,7 @@ impl ByteOffsets {
     }
 }
 
-/// Incremental statistics of extents.
+/// Computes the statistics of extents incrementally.
 #[derive(Debug, Clone, Default)]
 pub struct ExtentMeter {
     counts: Vec<u64>,
@@ -81,13 +84,13 @@ pub struct ExtentMeter {
 }
 
 impl ExtentMeter {
-    /// Adds an extent, at least 1.
+    /// Adds an extent, which is at least 1.
     pub fn add(&mut self, extent_pkts: u32) {
         count(&mut self.counts, extent_pkts as usize);
         self.sum_pkts += u64::from(extent_pkts);
     }
 
-    /// All of them.
+    /// Returns the statistics of all extents.
     pub fn finish(self) -> Extents {
         let counts: Vec<(u32, u64)> = self.counts.iter().zip(0..).map(|(&n, e)| (e, n)).filter(|c| c.1 > 0).collect();
         Extents { max_pkts: counts.last().map(|c| c.0), counts, sum_pkts: self.sum_pkts }

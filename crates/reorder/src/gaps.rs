@@ -1,48 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Discontinuities (RFC 4737 section 3.4), and gaps between reordering discontinuities (section 4.5).
+//! Discontinuities (RFC 4737, section 3.4), and the gaps between reordering discontinuities (section 4.5).
 //!
-//! A packet that skips missing numbers is a sequence discontinuity. The packet becomes a *reordering* discontinuity
-//! when one of the skipped numbers arrives later. The RFC leaves one case open: discontinuities may be found in another
-//! order than that of the sequence. In 1, 4, 7, 6, 2, packet 7 is found when 6 arrives, then packet 4 when 2 arrives.
-//! The RFC first defines a gap as the distance between *successive* discontinuities, then between those found one after
-//! the other. Here discontinuities are sorted by their own arrival, whenever they were found. No gap is then negative
-//! or left out: the example has one gap of 1.
+//! A packet that skips missing numbers is a sequence discontinuity. If one of the skipped numbers arrives later, the
+//! packet becomes a *reordering* discontinuity. The RFC leaves one case open: discontinuities may be found in an order
+//! that differs from their order in the sequence. In 1, 4, 7, 6, 2, for example, packet 7 is found when 6 arrives, and
+//! packet 4 is found later, when 2 arrives. The RFC first defines a gap as the distance between *successive*
+//! discontinuities, but then as the distance between discontinuities that are found one after the other. Here
+//! discontinuities are sorted by the time of their own arrival, whenever they were found. No gap is then negative or
+//! omitted. The example has one gap, of length 1.
 
 use std::collections::VecDeque;
 
-/// Number of discontinuities checked one by one before a search over all.
+/// Number of discontinuities that are checked one by one before all are searched.
 const FEW: usize = 16;
 
 /// Distances between successive reordering discontinuities.
 /// Implements RFC 4737, 4.5.5 (summary of gaps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
-    /// Packets that skipped missing numbers, lost ones included.
+    /// Number of packets that skipped missing numbers. The skipped numbers may be lost.
     pub sequence_discontinuities: u64,
-    /// Packets that were the first to overtake a reordered packet.
+    /// Number of packets that were the first to overtake a reordered packet.
     pub reordering_discontinuities: u64,
-    /// Number of gaps: one less than the discontinuities, or 0. (The RFC assigns the first discontinuity a gap of 0,
-    /// which is not counted.)
+    /// Number of gaps. It is one less than the number of reordering discontinuities, or 0. (The RFC assigns the first
+    /// discontinuity a gap of 0, which is not counted here.)
     pub gaps: u64,
-    /// Sum over the gaps, in arrivals.
+    /// Sum of the gaps, in arrivals.
     pub sum_pkts: u64,
-    /// None if there are no gaps.
+    /// Longest gap. None: there are no gaps.
     pub max_pkts: Option<u64>,
-    /// Gaps for which the times of both ends are known.
+    /// Number of gaps for which the times of both ends are known.
     pub timed_gaps: u64,
-    /// Sum over them.
+    /// Sum of these gaps.
     pub sum_ns: i128,
-    /// None if no gap has both times.
+    /// Longest of these gaps. None: no gap has both times.
     pub max_ns: Option<i64>,
 }
 
 impl Gaps {
-    /// None if there are no gaps.
+    /// Mean gap, in arrivals. None: there are no gaps.
     pub fn mean_pkts(&self) -> Option<f64> {
         (self.gaps > 0).then(|| self.sum_pkts as f64 / self.gaps as f64)
     }
 
-    /// None if there are no gaps with both times known.
+    /// Mean gap in time. None: no gap has both times.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.timed_gaps > 0).then(|| self.sum_ns as f64 / self.timed_gaps as f64)
     }
@@ -51,9 +52,9 @@ impl Gaps {
 /// Position of a packet among the arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Number of earlier arrivals; only first copies count.
+    /// Number of earlier arrivals. Only first copies count.
     pub index: u64,
-    /// If known.
+    /// Time of arrival, if known.
     pub t_ns: Option<i64>,
 }
 
@@ -61,13 +62,14 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Numbers before the packet are known to be missing. This is unknown for the first arrival of a sequence without a
-    /// known first number. Packets may nevertheless be late relative to it.
+    /// Whether numbers before the packet are known to be missing. This is not known for the first arrival of a sequence
+    /// whose first number is not known. Packets may nevertheless be late relative to this arrival.
     leaps: bool,
     reorders: bool,
 }
 
-/// Sequence discontinuities that a packet may still be late for, in order of arrival and thus of number.
+/// Sequence discontinuities for which a packet may still be late. They are sorted by arrival, and therefore also by
+/// number.
 /// Implements RFC 4737, 6 (stored discontinuities).
 #[derive(Debug, Clone, Default)]
 pub struct Discontinuities {
@@ -77,8 +79,8 @@ pub struct Discontinuities {
 }
 
 impl Discontinuities {
-    /// Adds a packet that skipped missing numbers, or (`leaps` false) may have skipped some. `lowest` is the smallest
-    /// number that may still arrive.
+    /// Adds a packet that skipped missing numbers. If `leaps` is false, it only may have skipped some. `lowest` is the
+    /// smallest number that may still arrive.
     pub fn add(&mut self, seq: u64, position: Position, leaps: bool, lowest: u64) {
         while self.recent.front().is_some_and(|d| d.seq <= lowest) {
             self.settle();
@@ -86,14 +88,16 @@ impl Discontinuities {
         self.recent.push_back(Discontinuity { seq, position, leaps, reorders: false });
     }
 
-    /// The first packet with a number above `seq`, which now becomes a reordering discontinuity. `seq` must be at least
-    /// the last `lowest`, and arrive after a larger number.
+    /// Finds the first packet with a number above `seq`. The packet that is found now becomes a reordering
+    /// discontinuity. `seq` must be at least the `lowest` of the last call of `add`, and must arrive after a larger
+    /// number.
     ///
-    /// Only leaps need to be checked: the numbers between any other new maximum and the previous one have all arrived.
+    /// Only packets that skipped numbers need to be checked. For any other new maximum, all numbers between it and the
+    /// previous maximum have arrived.
     /// Implements RFC 4737, 4.5.3 (reordering discontinuity).
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
-        // the discontinuity is usually one of the last few
+        // the discontinuity is usually one of the most recent ones
         let few = self.recent.len().saturating_sub(FEW);
         let mut at = self.recent.len();
         while at > few && self.recent[at - 1].seq > seq {
@@ -107,7 +111,7 @@ impl Discontinuities {
         found.position
     }
 
-    /// All gaps.
+    /// Returns all gaps.
     pub fn finish(mut self) -> Gaps {
         while !self.recent.is_empty() {
             self.settle();
@@ -115,7 +119,7 @@ impl Discontinuities {
         self.gaps
     }
 
-    /// After this, no packet can be late for the oldest entry.
+    /// Removes the oldest entry. No packet can be late for it any longer.
     fn settle(&mut self) {
         let Some(oldest) = self.recent.pop_front() else { return };
         self.gaps.sequence_discontinuities += u64::from(oldest.leaps || oldest.reorders);

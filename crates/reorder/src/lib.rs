@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Streaming metrics of packet reordering: RFC 4737 and RFC 5236, with mean displacement and entropy.
+//! Metrics of packet reordering from RFC 4737 and RFC 5236, with mean displacement and entropy. They are computed while
+//! packets arrive.
 //!
 //! ```
 //! use reorder::{Arrival, Meter, Settings};
@@ -13,17 +14,17 @@
 //! assert_eq!(reordering.reordered_ratio(), Some(0.25));
 //! ```
 //!
-//! Where the RFCs are contradictory or leave a case open, the decision is documented beside its code and shown by a
-//! test:
+//! The RFCs contradict themselves in some cases, and leave others open. Each decision is documented beside its code,
+//! and a test shows its effect:
 //!
 //! - the first packet to arrive is in order, and only first copies are analysed ([`Reordering`]);
-//! - extents are counted from the *first* packet that overtook ([`Extents`]);
+//! - an extent counts from the *first* packet that overtook ([`Extents`]);
 //! - discontinuities are sorted by arrival, not by discovery ([`Gaps`]);
-//! - the last run of a sequence is counted as in the RFC's counters ([`Runs`]);
-//! - n-reordering is a share of all received packets ([`Reordering::n_reordered_ratio`]);
-//! - a packet that is late beyond D_T still advances the receive index of RD ([`Density`]);
+//! - the last run of a sequence counts as in the RFC's counters ([`Runs`]);
+//! - n-reordering is stated as a share of all received packets ([`Reordering::n_reordered_ratio`]);
+//! - if a packet is late beyond D_T, the receive index of RD still advances ([`Density`]);
 //! - the full buffer of RBD stores an early packet that the expected number did not reach ([`BufferDensity`]);
-//! - an unknown first number, and the loss-waiting window, are handled as in [`Settings`].
+//! - [`Settings`] describes an unknown first number, and the loss-waiting window.
 
 mod ahead;
 mod buffer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All metrics of a sequence in one pass.
+//! Computes all metrics of a sequence in one pass.
 
 use crate::buffer::BufferMeter;
 use crate::density::DensityMeter;
@@ -12,8 +12,8 @@ use crate::runs::Runs;
 use crate::settings::{Arrival, Settings};
 use crate::verdict::{Late, Verdict};
 
-/// Measures a sequence incrementally. Memory is bounded by the thresholds and the loss-waiting window, and grows as the
-/// sequence needs it.
+/// Measures a sequence incrementally. The thresholds and the loss-waiting window limit the memory, which grows only as
+/// the sequence needs it.
 /// Implements RFC 4737, 1.2 (on the fly).
 /// Implements RFC 4737, 1.2 (losses and duplicates).
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Meter {
     duplicate_pkts: u64,
     too_late_pkts: u64,
     outside_pkts: u64,
-    /// Smallest and largest number received.
+    /// Smallest and largest number received so far.
     /// Implements RFC 4737, 3 (next expected).
     ends: Option<(u64, u64)>,
     recent: Recent,
@@ -39,7 +39,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter for one sequence.
+    /// Creates a meter for one sequence.
     pub fn new(settings: Settings) -> Self {
         let window = settings.loss_window_pkts.min(Settings::MOST_LOSS_WINDOW_PKTS);
         Self {
@@ -75,7 +75,7 @@ impl Meter {
             Some((_, largest)) if seq <= largest => {
                 if largest - seq > self.window {
                     self.too_late_pkts += 1;
-                    // RFC 5236 has its own thresholds and its own rule for numbers that were given up
+                    // RFC 5236 has its own thresholds, and its own rule for numbers that were given up
                     self.density.arrive(seq);
                     self.buffer.arrive(seq);
                     return Verdict::TooLate;
@@ -105,9 +105,9 @@ impl Meter {
         verdict
     }
 
-    /// Metrics of all arrivals so far. `sent_pkts`: number of packets sent in the sequence, if known. Without
-    /// `sent_pkts`, losses after the last arrival are invisible. Without a first number, losses before the smallest
-    /// number are also invisible.
+    /// Returns the metrics of all arrivals so far. `sent_pkts` is the number of packets sent in the sequence, if known.
+    /// If it is None, losses after the last arrival are not counted. Without a first number, losses before the smallest
+    /// number are not counted either.
     /// Implements RFC 5236, 7 (up to date).
     pub fn finish(self, sent_pkts: Option<u64>) -> Reordering {
         let received_pkts = self.runs.pkts;
@@ -140,7 +140,7 @@ impl Meter {
         }
     }
 
-    /// A new largest number.
+    /// Records an arrival with a new largest number.
     #[inline]
     fn in_order(&mut self, arrival: Arrival) {
         let seq = arrival.seq;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The metrics implemented slowly and directly from the definitions, as the reference for property tests.
+//! Slow implementations of the metrics, directly from the definitions. Property tests use them as the reference.
 
 use crate::settings::{Arrival, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// First copies among arrivals that are not too late, and classes of the other arrivals.
+/// First copies among the arrivals that are not too late, and counts of all other arrivals.
 #[derive(Debug, Default, PartialEq)]
 pub struct Judged {
     pub received: Vec<Arrival>,
-    /// First copies plus the arrivals that are too late: all except known duplicates.
+    /// First copies and arrivals that are too late, which are all arrivals except known duplicates.
     pub undoubled: Vec<u64>,
     pub duplicate_pkts: u64,
     pub too_late_pkts: u64,
     pub outside_pkts: u64,
 }
 
-/// Class of each arrival, by scanning all earlier arrivals.
+/// Classifies each arrival by a scan of all earlier arrivals.
 pub fn judged(arrivals: &[Arrival], settings: &Settings) -> Judged {
     let mut judged = Judged::default();
     let mut highest = 0;
@@ -36,28 +36,28 @@ pub fn judged(arrivals: &[Arrival], settings: &Settings) -> Judged {
     judged
 }
 
-/// RFC 4737 section 3.3.
+/// Whether packet i is reordered (RFC 4737, section 3.3).
 pub fn reordered(s: &[Arrival], i: usize) -> bool {
     s[..i].iter().any(|earlier| earlier.seq > s[i].seq)
 }
 
-/// RFC 4737 section 4.2: the smallest j.
+/// The smallest j with s\[j\] > s\[i\] (RFC 4737, section 4.2).
 pub fn first_overtaker(s: &[Arrival], i: usize) -> Option<usize> {
     (0..i).find(|&j| s[j].seq > s[i].seq)
 }
 
-/// RFC 4737 section 4.4.
+/// Byte offset of packet i (RFC 4737, section 4.4).
 pub fn offset_bytes(s: &[Arrival], i: usize, extent: usize) -> u64 {
     s[i - extent..i].iter().filter(|j| j.seq > s[i].seq).map(|j| u64::from(j.len_bytes)).sum()
 }
 
-/// RFC 4737 section 4.5: indices of the reordering discontinuities, in order of arrival.
+/// Indices of the reordering discontinuities, in order of arrival (RFC 4737, section 4.5).
 pub fn discontinuities(s: &[Arrival]) -> Vec<usize> {
     let found: BTreeSet<usize> = (0..s.len()).filter_map(|i| first_overtaker(s, i)).collect();
     found.into_iter().collect()
 }
 
-/// RFC 4737 section 4.6: lengths of the runs ended by a reordered packet, and of the last run.
+/// Lengths of the runs that end with a reordered packet, and of the last run (RFC 4737, section 4.6).
 pub fn run_lengths(s: &[Arrival]) -> (Vec<u64>, u64) {
     let flags: Vec<bool> = (0..s.len()).map(|i| reordered(s, i)).collect();
     let mut runs: Vec<u64> = flags.split(|&reordered| reordered).map(|run| run.len() as u64).collect();
@@ -65,20 +65,21 @@ pub fn run_lengths(s: &[Arrival]) -> (Vec<u64>, u64) {
     (runs, last)
 }
 
-/// RFC 4737 section 5.3, indices from 0: packet i, i >= n.
+/// Number of n-reordered packets (RFC 4737, section 5.3). Indices begin at 0, so packet i needs i >= n.
 pub fn n_reordered_pkts(s: &[Arrival], n: usize) -> u64 {
     (n..s.len()).filter(|&i| s[i - n..i].iter().all(|j| j.seq > s[i].seq)).count() as u64
 }
 
-/// RFC 5236 section 3 without thresholds: receive indices are the sorted received numbers, in order of arrival.
+/// Displacements of RFC 5236, section 3, without thresholds. The receive indices are the received numbers in sorted
+/// order.
 pub fn displacements(numbers: &[u64]) -> Vec<i32> {
     let mut indices = numbers.to_vec();
     indices.sort_unstable();
     indices.iter().zip(numbers).map(|(&index, &s)| (index as i64 - s as i64) as i32).collect()
 }
 
-/// RFC 5236 section 3, buffer occupancy without threshold and without losses: packets ahead of the smallest missing
-/// number.
+/// Buffer occupancies of RFC 5236, section 3, without threshold and without losses: the number of packets ahead of the
+/// smallest missing number.
 pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
     let after = |i: usize| {
         let here: BTreeSet<u64> = numbers[..=i].iter().copied().collect();
@@ -88,26 +89,25 @@ pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
     (0..numbers.len()).map(after).collect()
 }
 
-/// Result of the pseudo-code in RFC 5236 section 7.1.
+/// Result of the pseudo-code in RFC 5236, section 7.1.
 #[derive(Debug, Default, PartialEq)]
 pub struct StayBack {
     pub counts: BTreeMap<i32, u64>,
-    /// Packets discarded when leaving the window.
+    /// Number of packets that were discarded when they left the window.
     pub early_pkts: u64,
     pub late_pkts: u64,
-    /// Arrivals with numbers below the receive index, or already in window or buffer.
+    /// Arrivals whose number is below the receive index, or already in the window or the buffer.
     pub refused_pkts: u64,
 }
 
-/// Whether the receive index advances when a late packet is discarded. The RFC's receive index does not advance: see
-/// `density.rs`.
+/// Whether the receive index advances when a late packet is discarded. In the RFC it does not: see `density.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Discarding {
     MovesOn,
     AsInTheRfc,
 }
 
-/// RFC 5236 section 7.1, step by step.
+/// The pseudo-code of RFC 5236, section 7.1, step by step.
 pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> StayBack {
     let mut out = StayBack::default();
     let (mut window, mut buffer): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
@@ -154,7 +154,7 @@ pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> Sta
     out
 }
 
-/// Whether the overflowing buffer keeps an early arrival that the expected number did not reach. The RFC's buffer drops
+/// Whether the full buffer keeps an early arrival that the expected number did not reach. In the RFC, the buffer drops
 /// the arrival: see `buffer.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Overflowing {
@@ -162,8 +162,8 @@ pub enum Overflowing {
     AsInTheRfc,
 }
 
-/// RFC 5236 section 7.2, step by step: the occupancy at each counted arrival, and how often an early arrival found the
-/// buffer full and was not reached.
+/// The pseudo-code of RFC 5236, section 7.2, step by step. Returns the occupancy at each counted arrival. Also returns
+/// how often an early arrival found the buffer full and the expected number did not reach it.
 pub fn buffer_steps(numbers: &[u64], threshold: usize, first_seq: u64, overflowing: Overflowing) -> (Vec<u32>, u64) {
     let (mut expected, mut buffer) = (first_seq, BTreeSet::new());
     let (mut occupancies, mut unreached) = (Vec::new(), 0);
@@ -200,7 +200,7 @@ pub fn buffer_steps(numbers: &[u64], threshold: usize, first_seq: u64, overflowi
     (occupancies, unreached)
 }
 
-/// Counts as a sorted histogram.
+/// Converts values to a sorted histogram.
 pub fn histogram<I: Ord>(values: impl IntoIterator<Item = I>) -> Vec<(I, u64)> {
     let mut counts = BTreeMap::new();
     for value in values {

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The most recent numbers that have arrived, and their bytes.
+//! The numbers that arrived most recently, with their payload bytes.
 
 const CHUNK_BITS: u32 = 4;
 const BLOCK_BITS: u32 = 8;
 const GROUP_BITS: u32 = 12;
-/// Blocks in a group, chunks in a block, numbers in a chunk.
+/// Number of blocks in a group, of chunks in a block, and of numbers in a chunk.
 const FAN: usize = 16;
 const LEAST_BLOCKS: usize = 4;
-/// A block or group to which no number has been added.
+/// Number of a block or group to which nothing has been added.
 const NONE: u64 = u64::MAX;
 
-/// Numbers of the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. A ring that grows at most to
-/// the window. A block is cleared when a number of a later cycle enters it, so a jump of any distance costs nothing.
+/// The numbers in the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. They are stored in a
+/// ring, which grows to the size of the window at most. A block is cleared when a number of a later cycle enters it. A
+/// jump of any distance therefore costs nothing.
 /// Implements RFC 4737, 6 (missing numbers).
 #[derive(Debug, Clone)]
 pub struct Recent {
     blocks: Vec<Block>,
     groups: Vec<Group>,
     window: u64,
-    /// Smallest and largest of the numbers that opened a block.
+    /// Smallest and largest of the numbers for which a block was cleared.
     ends: Option<(u64, u64)>,
 }
 
 #[derive(Debug, Clone)]
 struct Block {
-    /// Number / 256.
+    /// Number of the block: a packet's number / 256.
     number: u64,
     bytes: u64,
     arrived: [u64; 4],
@@ -34,27 +35,27 @@ struct Block {
 
 #[derive(Debug, Clone)]
 struct Group {
-    /// Number / 4096.
+    /// Number of the group: a packet's number / 4096.
     number: u64,
     bytes: u64,
 }
 
 impl Recent {
-    /// A set for numbers within `window_pkts` of the largest.
+    /// Creates a set for numbers that are at most `window_pkts` below the largest number.
     pub fn new(window_pkts: u32) -> Self {
         let mut empty = Self { blocks: Vec::new(), groups: Vec::new(), window: u64::from(window_pkts), ends: None };
         empty.resize(LEAST_BLOCKS);
         empty
     }
 
-    /// Whether `seq`, which must be in the window, has arrived.
+    /// Whether `seq` has arrived. `seq` must be in the window.
     #[inline]
     pub fn contains(&self, seq: u64) -> bool {
         let block = &self.blocks[self.block_place(seq)];
         block.number == seq >> BLOCK_BITS && block.arrived[(seq / 64 % 4) as usize] >> (seq % 64) & 1 == 1
     }
 
-    /// Adds `seq`, which must be in the window or the new maximum.
+    /// Adds `seq`, which must be in the window or be the new maximum.
     #[inline]
     pub fn insert(&mut self, seq: u64, len_bytes: u32) {
         if self.blocks[self.block_place(seq)].number != seq >> BLOCK_BITS {
@@ -70,7 +71,7 @@ impl Recent {
         self.groups[group].bytes += u64::from(len_bytes);
     }
 
-    /// Payload bytes of all arrivals with numbers in `seq + 1 ..= largest`.
+    /// Payload bytes of all arrivals with the numbers `seq + 1 ..= largest`.
     #[inline]
     pub fn bytes_above(&self, seq: u64, largest: u64) -> u64 {
         let mut sum = 0;
@@ -98,7 +99,8 @@ impl Recent {
         sum
     }
 
-    /// Clears the block of `seq`, in a ring that holds all blocks of the window from the smallest number on.
+    /// Clears the block of `seq`. Before that, enlarges the ring if necessary, so that it holds all blocks of the
+    /// window from the smallest number on.
     #[cold]
     fn open(&mut self, seq: u64) {
         let (smallest, largest) = self.ends.map_or((seq, seq), |(s, l)| (s.min(seq), l.max(seq)));
@@ -117,10 +119,10 @@ impl Recent {
 
     fn resize(&mut self, blocks: usize) {
         let old_blocks = std::mem::replace(&mut self.blocks, vec![Block::EMPTY; blocks]);
-        // if a ring's blocks begin inside a group, they extend into one more group
+        // if the blocks of a ring begin inside a group, they extend into one more group
         let groups = (blocks.div_ceil(FAN) + 1).next_power_of_two();
         let old_groups = std::mem::replace(&mut self.groups, vec![Group { number: NONE, bytes: 0 }; groups]);
-        // blocks with different indices in a ring also have different indices in a larger ring
+        // blocks with different indices in the ring also have different indices in a larger ring
         for block in old_blocks.into_iter().filter(|b| b.number != NONE) {
             let at = self.block_place(block.number << BLOCK_BITS);
             self.blocks[at] = block;
@@ -147,13 +149,13 @@ impl Block {
         Self { number: NONE, bytes: 0, arrived: [0; 4], chunk_bytes: [0; FAN], len_bytes: [[0; FAN]; FAN] };
 }
 
-/// Chunk in the block, place in the chunk.
+/// Index of the chunk in its block, and index of the number in its chunk.
 #[inline]
 fn chunk(seq: u64) -> (usize, usize) {
     ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)
 }
 
-/// Sixteen zero masks, then fifteen full masks.
+/// Sixteen masks of zeros, then fifteen masks of ones.
 const STEP: [u64; 2 * FAN - 1] = {
     let mut step = [0; 2 * FAN - 1];
     let mut i = FAN;
@@ -164,9 +166,9 @@ const STEP: [u64; 2 * FAN - 1] = {
     step
 };
 
-/// Sum of the entries after `at`. All sixteen entries are added with a mask from a table. A loop, or a condition that
-/// the compiler turns into a loop, caused 1.1 of the 5.4 million mispredicted branches of `examples/speed` (callgrind,
-/// 100,000 packets).
+/// Sum of the entries after index `at`. All sixteen entries are added, each with a mask from a table. A loop caused 1.1
+/// of the 5.4 million mispredicted branches of `examples/speed`, and so did a condition that the compiler turned into a
+/// loop (callgrind, 100,000 packets).
 #[inline]
 fn after(bytes: &[u64; FAN], at: usize) -> u64 {
     bytes.iter().zip(&STEP[FAN - 1 - at..]).map(|(b, mask)| b & mask).sum()
@@ -184,7 +186,7 @@ mod tests {
     }
 
     proptest! {
-        /// Moves: ahead of the maximum or back from it, distance, bytes.
+        /// Moves: ahead of the maximum or back from it, with distance and bytes.
         #[test]
         fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
             let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All results for a sequence.
+//! The results for one sequence.
 
 use crate::buffer::BufferDensity;
 use crate::density::Density;
@@ -8,64 +8,67 @@ use crate::gaps::Gaps;
 use crate::runs::Runs;
 use crate::settings::Settings;
 
-/// Metrics of a sequence: counts as fields, shares and means as methods (None if nothing was counted).
+/// Metrics of one sequence. Counts are fields. Shares and means are methods, which return None if nothing was counted.
 ///
 /// arrived = received + duplicate + too late + outside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reordering {
-    /// As given.
+    /// The settings of the meter.
     pub settings: Settings,
-    /// All arrivals.
+    /// Number of all arrivals.
     pub arrived_pkts: u64,
-    /// First copies, which RFC 4737 analyses (section 3.6).
+    /// Number of first copies, which are the packets that RFC 4737 analyses (section 3.6).
     /// Implements RFC 4737, 5.2 (received packets).
     pub received_pkts: u64,
-    /// Their payload.
+    /// Payload of these packets.
     pub received_bytes: u64,
-    /// Further copies.
+    /// Number of further copies.
     pub duplicate_pkts: u64,
-    /// Arrivals more than the loss-waiting window below the largest number: lost according to RFC 4737. Copies of such
-    /// packets cannot be recognised.
+    /// Number of arrivals whose number is below the largest number by more than the loss-waiting window. RFC 4737
+    /// counts them as lost. Copies of such packets cannot be recognised.
     pub too_late_pkts: u64,
-    /// Arrivals below the first number of the sequence, or with an invalid number.
+    /// Number of arrivals below the first number of the sequence, or with an invalid number.
     pub outside_pkts: u64,
-    /// Number of packets sent, if given; otherwise from the first number to the largest arrival.
+    /// Number of packets sent, if it is known. Otherwise the number of packets from the first number to the largest one
+    /// received.
     pub expected_pkts: u64,
-    /// expected - received; 0 if more were received than sent, which only a wrong number of sent packets can cause.
+    /// expected - received. The value is 0 if more packets were received than sent, which only happens if the number of
+    /// sent packets is wrong.
     pub lost_pkts: u64,
-    /// First number of the sequence: the given one, else the smallest received. None: unknown.
+    /// First number of the sequence: from the settings, else the smallest number received. None: nothing was received.
     pub first_seq: Option<u64>,
-    /// Largest number received. None: nothing was.
+    /// Largest number received. None: nothing was received.
     pub last_seq: Option<u64>,
-    /// Packets that arrived after one with a larger number (RFC 4737 section 3.3). The first arrival is in order.
+    /// Number of packets that arrived after a packet with a larger number (RFC 4737, section 3.3). The first arrival is
+    /// in order.
     pub reordered_pkts: u64,
-    /// RFC 4737 section 4.2.
+    /// Reordering extents (RFC 4737, section 4.2).
     pub extent: Extents,
-    /// RFC 4737 section 4.3.
+    /// Late times (RFC 4737, section 4.3).
     pub late_time: LateTimes,
-    /// RFC 4737 section 4.4. Empty if no arrival has payload: lengths are then unknown.
+    /// Byte offsets (RFC 4737, section 4.4). Empty if no arrival has payload, because lengths are then unknown.
     pub byte_offset: ByteOffsets,
-    /// RFC 4737 section 4.5.
+    /// Gaps (RFC 4737, section 4.5).
     pub gaps: Gaps,
-    /// RFC 4737 section 4.6.
+    /// Runs (RFC 4737, section 4.6).
     pub runs: Runs,
-    /// (n, n-reordered packets), n = 1..=n_max (RFC 4737 section 5).
+    /// (n, number of n-reordered packets) for n = 1..=n_max (RFC 4737, section 5).
     /// Implements RFC 4737, 5.4 (histogram of n-reordering).
     pub n_reordering: Vec<(u32, u64)>,
-    /// RD (RFC 5236 section 4).
+    /// RD (RFC 5236, section 4).
     pub density: Density,
-    /// RBD (RFC 5236 section 3).
+    /// RBD (RFC 5236, section 3).
     pub buffer_density: BufferDensity,
 }
 
 impl Reordering {
-    /// Share of reordered packets among those received (RFC 4737 section 4.1). None: nothing was received.
+    /// Share of reordered packets among the received packets (RFC 4737, section 4.1). None: nothing was received.
     /// Implements RFC 4737, 4.1.3 (reordered ratio).
     pub fn reordered_ratio(&self) -> Option<f64> {
         self.of_received(self.reordered_pkts)
     }
 
-    /// Share of n-reordered packets among those received. None: nothing was received, or n is 0 or beyond `n_max`.
+    /// Share of n-reordered packets among the received packets. None: nothing was received, or n is 0 or above `n_max`.
     /// Implements RFC 4737, 5.3 (degree of n-reordering).
     /// Implements RFC 4737, 5.3 (monotonic reordering).
     pub fn n_reordered_ratio(&self, n: u32) -> Option<f64> {

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reordering-free runs, RFC 4737 section 4.6.
+//! Reordering-free runs of RFC 4737, section 4.6.
 
-/// The RFC's counters. A reordered packet ends a run, which may have length 0. As in the RFC, the last run of the
-/// sequence counts in `p` and `a` but neither in `x` nor in `q`.
+/// The RFC's counters. A reordered packet ends a run, whose length may be 0. As in the RFC, the last run of the
+/// sequence counts in `p` and `a`, but not in `x` and `q`.
 /// Implements RFC 4737, 4.6.2 (counters of runs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Runs {
-    /// p: packets.
+    /// p: number of packets.
     pub pkts: u64,
-    /// a: packets in order.
+    /// a: number of packets in order.
     pub in_order_pkts: u64,
-    /// x: runs ended by a reordered packet.
+    /// x: number of runs that a reordered packet ended.
     pub runs: u64,
     /// q: sum of the squared lengths of these runs.
     pub squares: u128,
     /// r: length of the last run of the sequence.
     pub last_pkts: u64,
-    /// Longest run, the last one included.
+    /// Length of the longest run, which may be the last one.
     pub max_pkts: u64,
 }
 
 impl Runs {
-    /// a / p. None if there are no packets.
+    /// a / p, the share of packets in order. None: there are no packets.
     /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn in_order_ratio(&self) -> Option<f64> {
         (self.pkts > 0).then(|| self.in_order_pkts as f64 / self.pkts as f64)
     }
 
-    /// a / x. None: no run has ended.
+    /// a / x, the mean length of a run. None: no run has ended.
     /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn mean_pkts(&self) -> Option<f64> {
         (self.runs > 0).then(|| self.in_order_pkts as f64 / self.runs as f64)
     }
 
-    /// q / a: mean length of the run that contains a packet in order. None: no packet is in order.
+    /// q / a, the mean length of the run to which a packet in order belongs. None: no packet is in order.
     pub fn weighted_mean_pkts(&self) -> Option<f64> {
         (self.in_order_pkts > 0).then(|| self.squares as f64 / self.in_order_pkts as f64)
     }
 
-    /// (q / a) / (a / x): 1 if all runs are equally long. None: no run has ended, or no packet is in order.
+    /// (q / a) / (a / x). It is 1 if all runs are equally long. None: no run has ended, or no packet is in order.
     /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn variability_ratio(&self) -> Option<f64> {
         Some(self.weighted_mean_pkts()? / self.mean_pkts()?)

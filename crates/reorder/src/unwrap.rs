@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Unwraps numbers from fields of 16 or 32 bits.
+//! Unwraps sequence numbers from fields of 8 to 64 bits, which wrap around.
 
-/// Number of cycles below the first number's cycle, so that earlier numbers can be represented.
+/// Number of cycles (as a power of two) below the cycle of the first number. They allow numbers earlier than the first
+/// one.
 const CYCLES_BEFORE: u32 = 16;
 
-/// State for unwrapping numbers. Two successive arrivals are assumed to be less than half the range apart; a larger
-/// jump is a rollover (RFC 4737 section 6). A single foreign number thus does no lasting harm: the next number is
-/// unwrapped relative to it, with the same result as without it.
+/// State for unwrapping numbers. Two successive arrivals are assumed to be less than half the range apart. A larger
+/// jump is a rollover (RFC 4737, section 6). A single foreign number therefore does no lasting harm: the number after
+/// it is unwrapped as if the foreign number had not arrived.
 /// Implements RFC 5236, 3 (wrap-around).
 #[derive(Debug, Clone)]
 pub struct Unwrap {
@@ -15,15 +16,16 @@ pub struct Unwrap {
 }
 
 impl Unwrap {
-    /// State for fields with `bits` bits, 8 to 64. None for other widths of fields.
+    /// Creates the state for fields with `bits` bits, 8 to 64. None: `bits` has another value.
     pub fn new(bits: u32) -> Option<Self> {
         (8..=64).contains(&bits).then_some(Self { bits, last: None })
     }
 
-    /// The unwrapped number of a field; higher bits of `field` are ignored.
+    /// Unwraps the number in a field. Higher bits of `field` are ignored.
     ///
-    /// The low bits of the result equal the field, and the first number is 2^16 cycles up (below 48 bits). Packets sent
-    /// before the first arrival, and before a rollover, thus have numbers too.
+    /// The low bits of the result equal the field. The first number is placed 2^16 cycles above 0 if the field has less
+    /// than 48 bits, and one cycle otherwise. Packets that were sent before the first arrival and before a rollover
+    /// therefore have numbers too.
     /// Implements RFC 4737, 6 (rollover corrected).
     pub fn number(&mut self, field: u64) -> u64 {
         if self.bits == 64 {
@@ -58,7 +60,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Unwrapped, counted from the first.
+    /// Unwrapped numbers, minus the first one.
     fn steps(bits: u32, fields: &[u64]) -> Vec<i64> {
         let mut unwrap = Unwrap::new(bits).unwrap();
         let numbers: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
@@ -111,7 +113,7 @@ mod tests {
             let fields: Vec<u64> = numbers.iter().map(|n| n.rem_euclid(range as i128) as u64).collect();
             let mut unwrap = Unwrap::new(bits).unwrap();
             let got: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
-            // wide fields have few cycles below the first number: skip values that would be below 0
+            // if fields are wide, there are few cycles below the first number: skip values that would be below 0
             let first = i128::from(got[0]);
             prop_assume!(numbers.iter().all(|n| (0..i128::from(u64::MAX)).contains(&(first + n - numbers[0]))));
             for (n, g) in numbers.iter().zip(&got) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints the tables and versions as JSON, to check the Python side against them.
+//! Prints the tables and versions as JSON. A test compares them with the Python side.
 
 use leowarp_timeline::{event, record, setup, tables};
 

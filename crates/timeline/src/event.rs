@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `in/events.bin`: changes of the network in order of time.
+//! Format of `in/events.bin`: changes of the network, in order of time.
 
 use crate::setup::{Discipline, Setup};
 
-/// Size of one record.
+/// Size of one record, in bytes.
 pub const RECORD_BYTES: usize = 32;
 
-/// Value for none in a field that names a direction or a path.
+/// Value that means "none" in a field that names a direction or a path.
 pub const NONE: u32 = u32::MAX;
 
-/// One record: `t_ns i64, kind u32, a u32, b u32, c u32, value i64`, little endian.
+/// One record. Its fields are `t_ns i64, kind u32, a u32, b u32, c u32, value i64`, in little-endian order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Event {
     /// Time since the run's start.
     pub t_ns: i64,
-    /// What happens.
+    /// The change that happens at this time.
     pub change: Change,
 }
 
-/// What happens.
+/// A change of the network. The comments begin with the number of the kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
-    /// 1: a link comes up; it is created the first time.
+    /// 1: a link comes up. The first time, the link is created.
     Up {
         /// Index into `links`.
         link: usize,
@@ -30,37 +30,37 @@ pub enum Change {
     Down {
         /// Index into `links`.
         link: usize,
-        /// The packets of the link are lost.
+        /// Whether the link loses its packets.
         lose: bool,
     },
-    /// 3: propagation delay.
+    /// 3: the propagation delay of a direction changes.
     Delay {
-        /// `2 * link`; + 1 for b to a.
+        /// `2 * link` from a to b, `2 * link + 1` from b to a.
         direction: usize,
-        /// Delay from last bit out to last bit in.
+        /// Time between the sending of a bit at one end and its arrival at the other end.
         delay_ns: u64,
     },
-    /// 4: rate of the serialiser.
+    /// 4: the rate of a direction's serialiser changes.
     Rate {
-        /// `2 * link`; + 1 for b to a.
+        /// `2 * link` from a to b, `2 * link + 1` from b to a.
         direction: usize,
-        /// 0 = unshaped.
+        /// Bits per second; 0 = unshaped.
         rate_bps: u64,
     },
-    /// 5: random loss.
+    /// 5: the random loss of a direction changes.
     Loss {
-        /// `2 * link`; + 1 for b to a.
+        /// `2 * link` from a to b, `2 * link + 1` from b to a.
         direction: usize,
-        /// 0 to 1.
+        /// Share of packets that are lost, 0 to 1.
         ratio: f64,
     },
-    /// 6: a node's next hop to a host.
+    /// 6: a node's next hop to a host changes.
     Route {
         /// Index into `nodes`.
         node: usize,
         /// Index into `hosts`.
         host: usize,
-        /// Direction on which to send; None = the route is removed.
+        /// Direction on which the node sends; None = the route is removed.
         direction: Option<usize>,
         /// Path to which the route belongs.
         path: Option<u32>,
@@ -73,16 +73,17 @@ pub enum Change {
         destination: usize,
         /// None = the pair has no path.
         path: Option<u32>,
-        /// Number of the path change, from 0 for each source and destination; None = their first path.
+        /// Number of the path change. It counts from 0 for each pair of source and destination. None = this is the
+        /// pair's first path.
         change: Option<u32>,
     },
-    /// 8: random delay in addition to the propagation delay; mean 0.
+    /// 8: the random delay that is added to the propagation delay changes. Its mean is 0.
     Jitter {
-        /// `2 * link`; + 1 for b to a; the link's discipline is `jitter`.
+        /// `2 * link` from a to b, `2 * link + 1` from b to a. The link's discipline must be `jitter`.
         direction: usize,
         /// Index into `jitter_tables`.
         table: usize,
-        /// Standard deviation.
+        /// Standard deviation of the random delay.
         sigma_ns: u64,
     },
 }
@@ -90,24 +91,24 @@ pub enum Change {
 /// Reason why `events.bin` cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum EventError {
-    /// Cut short.
+    /// The file ends in the middle of a record.
     #[error("events.bin has {0} bytes, not a multiple of {RECORD_BYTES}: it is cut short")]
     Length(usize),
-    /// An invalid record.
+    /// A record is invalid.
     #[error("events.bin, record {index}: {what} is {value}, but {rule}")]
     Record {
-        /// From 0.
+        /// Number of the record, from 0.
         index: usize,
-        /// The field.
+        /// Name of the field.
         what: &'static str,
-        /// What it holds.
+        /// Value of the field.
         value: i64,
-        /// The required form.
+        /// Rule that the value must obey.
         rule: &'static str,
     },
 }
 
-/// Reads `events.bin` and checks it against its setup.
+/// Reads `events.bin` and checks it against the setup.
 ///
 /// # Errors
 /// [`EventError`] names the record, the field and the rule.
@@ -194,7 +195,7 @@ fn read_one(record: &[u8], setup: &Setup) -> Result<Event, Complaint> {
             if setup.links[direction / 2].discipline != Some(Discipline::Jitter) {
                 return Err(("a", i64::from(a), "the discipline of its link must be jitter"));
             }
-            // netem silently caps its jitter at i32::MAX (netem_change)
+            // netem limits its jitter to i32::MAX without a message (netem_change)
             if amount()? as f64 * setup.jitter_tables[table].multiplier > f64::from(i32::MAX) {
                 return Err(("value", value, "times the table's multiplier it must be below 2^31 ns"));
             }

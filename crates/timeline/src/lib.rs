@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Interface between host and guest: the guest's input ([`Setup`], [`Event`]) and the tables that it writes
+//! Interface between host and guest: the guest's input ([`Setup`], [`Event`]), and the tables that the guest writes
 //! ([`record`]).
 //!
 //! The Python side of this interface is `python/leowarp/timeline/schema.py`. `cargo run -p leowarp-timeline --example

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `in/tables.bin`: properties of directions as functions of time, known from the start.
+//! Format of `in/tables.bin`: properties of directions as functions of time. They are known from the start.
 
 use crate::setup::Setup;
 use std::ops::Range;
 
-/// Bytes of one record: `t_ns i64, value u64, loss u32, zero u32`, little endian.
+/// Size of one record. Its fields are `t_ns i64, value u64, loss u32, zero u32`, in little-endian order.
 pub const RECORD_BYTES: usize = 24;
 
-/// Capacity without a limit: everything leaves at once.
+/// Capacity of a direction without a limit, on which everything leaves immediately.
 pub const UNSHAPED: u64 = u64::MAX;
 
-/// One record, read.
+/// One record, parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Time since the run's start; the row is valid from then on.
+    /// Time since the run's start, from which the row is valid.
     pub t_ns: i64,
-    /// For a capacity: bit/s, 0 = nothing is sent. For a channel: delay in ns.
+    /// For a capacity: bits per second; 0 = nothing is sent. For a channel: the delay in ns.
     pub value: u64,
-    /// Loss as a share of 2^32; all ones = certain.
+    /// Loss as a share of 2^32. If all bits are set, every packet is lost.
     pub loss: u32,
 }
 
@@ -29,46 +29,46 @@ impl Row {
     }
 }
 
-/// Records of one table.
+/// Iterates over the records of one table.
 pub fn rows(table: &[u8]) -> impl Iterator<Item = Row> + '_ {
     table.chunks_exact(RECORD_BYTES).map(Row::of)
 }
 
-/// All tables, by direction.
+/// The tables of all directions.
 #[derive(Debug, Clone, Default)]
 pub struct Tables {
     bytes: Vec<u8>,
-    /// Sizes for each direction, in bytes: capacity, channel.
+    /// For each direction, the range of bytes of its capacity, and of its channel.
     places: Vec<[Range<usize>; 2]>,
 }
 
 /// Reason why `tables.bin` cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum TablesError {
-    /// The number of records differs from the setup.
+    /// The number of records differs from the number in the setup.
     #[error("tables.bin has {found} bytes, but the rows of the setup make {expected}")]
     Length {
-        /// Bytes.
+        /// Bytes in the file.
         found: usize,
-        /// Bytes.
+        /// Bytes that the setup requires.
         expected: usize,
     },
-    /// An invalid record.
+    /// A record is invalid.
     #[error("tables.bin, {table} of direction {direction}, row {row}: {rule}")]
     Row {
-        /// capacity or channel
+        /// Name of the table: capacity or channel.
         table: &'static str,
-        /// `2 * link`; + 1 for b to a.
+        /// `2 * link` from a to b, `2 * link + 1` from b to a.
         direction: usize,
-        /// Row of the table, from 0.
+        /// Number of the row in the table, from 0.
         row: usize,
-        /// The required form.
+        /// Rule that the row must obey.
         rule: &'static str,
     },
 }
 
 impl Tables {
-    /// Reads `tables.bin` and checks it against its setup; without tables the file is empty or missing.
+    /// Reads `tables.bin` and checks it against the setup. Without tables, the file is empty or missing.
     ///
     /// # Errors
     /// [`TablesError`] names the table, the row and the rule.
@@ -98,12 +98,12 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Records of a direction's capacity; empty = there is none.
+    /// Records of a direction's capacity. Empty = the direction has no such table.
     pub fn capacity(&self, direction: usize) -> &[u8] {
         self.places.get(direction).map_or(&[], |p| &self.bytes[p[0].clone()])
     }
 
-    /// Records of a direction's delay and loss; empty = there is none.
+    /// Records of a direction's delay and loss. Empty = the direction has no such table.
     pub fn channel(&self, direction: usize) -> &[u8] {
         self.places.get(direction).map_or(&[], |p| &self.bytes[p[1].clone()])
     }

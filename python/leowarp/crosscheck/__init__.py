@@ -34,7 +34,7 @@ def crosscheck(run: Run) -> dict[str, Findings]:
     if older:
         return {name: Findings(unknown=["it is of another version of leowarp"]) for name in older}
     expected = changes(run)
-    # Not every run stores all packets. Only if it does, the packets on each link are known.
+    # The packets on each link are known only if the run stored all packets.
     stations = Stations(run) if run.plan.observe.packets == "all" and tables.has("packets") else None
     judge = Judge(run, expected, stations)
     made = {

@@ -21,7 +21,7 @@ def test_of_three_packets_the_last_waits_at_the_link_that_is_abandoned():
     # 125 bytes take 1 us at 1 Gbit/s, so packets are sent at 0, 1000 and 2000 ns.
     found = queue_at(sent((0, 125), (0, 125), (100, 125)), 1500, 1000 * MBPS, 70, 50)
     assert (found.waiting_pkts, found.waiting_bytes) == (1, 125)
-    # The second packet leaves after the instant, so it has the new delay.
+    # The second packet leaves after the delay has changed, so it has the new delay.
     assert (found.begun_arrived_ns, found.all_arrived_ns) == (2000 + 70, 3000 + 70)
 
 

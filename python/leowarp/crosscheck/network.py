@@ -63,7 +63,7 @@ class State:
 class Instant:
     """An instant at which the network changed.
 
-    state: State from this instant on. It is modified at the next instant.
+    state: State from this instant on. The state is modified at the next instant.
     former: dict of (node, host) to node. Previous values of the routes that were changed or removed at this instant.
     former_ns: dict of (node, node) to int. Previous delays of the directions whose delay changed at this instant.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that go into and come out of a node. Their difference must be copies and the node's own packets."""
+"""Packets that go into and come out of a node. The difference of the two numbers must be copies and the node's own
+packets."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""Largest delay with which an event of the timeline is applied. It is not 0, because the agent's clock advances by 512
-ns at each reading."""
+"""Largest delay with which an event of the timeline is applied. This delay is not 0, because the agent's clock advances
+by 512 ns at each reading."""
 
 # Size from design/cures.md: IPv4, ICMP, magic number and number.
 _MARKER_IP_BYTES = 32
@@ -172,7 +172,7 @@ class Judge:
         """The queue of the link that the node leaves at a switch; None if it is unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
-        # Arrivals are recorded only at stations. They are unknown for links that held packets.
+        # Arrivals are recorded only at stations. Arrival times are unknown for links that held packets.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
         if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
@@ -234,7 +234,8 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Match rows with what the cures must do, and record entries that only one of the two has."""
+        """Match the rows of a table with the required actions, and record each entry that has no match on the other
+        side."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

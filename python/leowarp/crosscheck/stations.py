@@ -115,8 +115,8 @@ def queue_at(
     rate_bps: Rate of the link. None: transmission takes no time.
     delay_ns, former_ns: Delay from this instant on, and delay before it. A packet has the delay that is valid when it
         leaves, and packets do not overtake each other.
-    marker_bytes: Size of a marker that is the last packet on the link. It counts in both arrival times. None: there is
-        no marker.
+    marker_bytes: Size of a marker that is the last packet on the link. The marker counts in both arrival times. None:
+        there is no marker.
     """
 
     def sent_ns_of(link_bytes: int) -> int:

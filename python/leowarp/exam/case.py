@@ -53,7 +53,7 @@ class Rule:
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Whether a value is within the limit. A value that was never reached is not."""
+        """Whether a value is within the limit. A value that was never reached is not within the limit."""
         if self.limit is None:
             return True
         if value is None:

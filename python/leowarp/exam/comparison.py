@@ -55,7 +55,8 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
 
 
 def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, tuple[float, float]]]:
-    """The least and the largest mean rank over the seeds of the exams, as `mean_ranks`; empty with one seed.
+    """The smallest and the largest mean rank among the seeds of the exams, in the form of the result of `mean_ranks`;
+    empty if there is only one seed.
 
     A seed's rank uses the values that all algorithms have with this seed.
     """

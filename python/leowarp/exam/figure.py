@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figure of a case: goodput beside the capacity of the path, and the round trip. The deciding instant is marked.
 
-It is SVG as text, made without matplotlib, because an exam has a hundred figures.
+The figure is SVG as text, made without matplotlib, because an exam has a hundred figures.
 """
 
 from __future__ import annotations

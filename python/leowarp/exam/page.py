@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page of an exam. It begins with the failed cases, followed by a table with other algorithms and a card for each
+"""Page of an exam. The page begins with the failed cases, followed by a table with other algorithms and a card for each
 case."""
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def test_run_that_was_damaged_is_a_failed_case(exam):
             (each.run / "30-trace" / "bins.parquet").write_bytes(b"")
             (each.run / "30-trace" / "sockets.parquet").write_bytes(b"")
     opened.cache_clear()
-    # Each table is compared with the manifest, so no case can be measured with such a run.
+    # Each table is compared with the manifest, so no case can be measured with the damaged run.
     assert {each.verdict for each in exam().judged} == {"fail"}
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them.
 
-Each step needs those before it: conservation, route changes, effects of the changes. The scalars of the run and of its
-flows come last, because they use all of these.
+Each step needs the results of the steps before it; the order is conservation, route changes, effects of the changes.
+The scalars of the run and of its flows come last, because they use all of these.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def metrics(
         end_ns=end_ns,
     )
     summary = summary_of(evidence) if summary is None else summary
-    # Warnings are computed last. They concern numbers of the summary, and late packets that no change of the path
-    # explains.
+    # Warnings are computed last. The warnings concern numbers of the summary, and late packets that no change of the
+    # path explains.
     return Metrics(
         summary=summary,
         route_changes=changes,

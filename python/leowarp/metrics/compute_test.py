@@ -237,7 +237,7 @@ def test_a_satellite_is_its_links_that_send(result, tables):
     rows = satellite_use(tables, result.links, {"s-00-00", "s-01-00", "s-09-09"}, syn.END_NS).set_index("satellite")
     assert list(rows.index) == ["s-00-00", "s-01-00"]
     row = rows.loc["s-00-00"]
-    # These are the links to both satellites on its far side, and the link back to Madrid.
+    # The three links lead to the two satellites on its far side, and back to Madrid.
     assert (row["directions"], row["on_path_ns"]) == (3, 40 * S)
     assert (row["queue_max_bytes"], row["queue_max_bytes_to"]) == (syn.QUEUE_PKTS * syn.FRAME_BYTES, "s-01-00")
     assert rows.loc["s-01-00", "queue_max_bytes_to"] is None
@@ -277,8 +277,8 @@ def test_a_counter_that_goes_back_fails(tables):
 
 
 def on_one_path(tables):
-    """A run whose path never changes. Its links have no rate, because one path could not carry the traffic at the usual
-    rates."""
+    """A run whose path never changes. The run's links have no rate, because one path could not carry the traffic at the
+    usual rates."""
     timeline = tables.timeline[(tables.timeline["event"] != "rate").to_numpy()]
     return dataclasses.replace(tables, routes=tables.routes[tables.routes["t_ns"] == 0], timeline=timeline)
 
@@ -422,7 +422,7 @@ def test_goodput_of_a_flow_with_an_end_is_over_its_own_time(tables, plan):
     sockets["bytes_received"] = sockets["bytes_received"].clip(upper=39_955 * 1448)
     sockets["bytes_acked"] = sockets["bytes_acked"].clip(upper=39_955 * 1448)
     (flow,) = metrics(dataclasses.replace(tables, flows=flows, sockets=sockets), plan).summary["flows"]
-    # The socket stays open to 60 s. The flow ended after 40 s. Its last bytes arrived between two samples.
+    # The socket stays open to 60 s. The flow ended after 40 s. The flow's last bytes arrived between two samples.
     assert flow["goodput_mean_bps"] == flow["goodput_acked_mean_bps"] == 8000 * 1448
 
 

@@ -45,7 +45,7 @@ def link_balances(tables: Tables) -> list[Balance]:
     """Packets and bytes of each direction: offered = delivered + dropped by cause + held in its queue.
 
     A direction whose discipline does not report offered packets (netem) has no balance, because a null cannot be added.
-    The flows that use it still have theirs.
+    Flows that use such a direction still have a balance.
 
     Returns: Two balances per direction, for packets and bytes, sorted by direction number.
     """
@@ -122,7 +122,7 @@ def check_conservation(tables: Tables) -> list[Balance]:
     balances.
     """
     balances = link_balances(tables) + flow_balances(tables)
-    # One error lists all of them, because together they show where the packets went.
+    # One error lists all balances that do not hold, because together they show where the packets went.
     wrong = [
         f"{b.what}: {b.rule} in {b.unit}: {b.sent} = {b.delivered} + {b.dropped} + {b.under_way} is not so"
         for b in balances
@@ -140,7 +140,7 @@ def check_conservation(tables: Tables) -> list[Balance]:
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
     """Late packets (data or ACKs) that did not arrive within `within_ns` after a route change.
 
-    On in-order links, a packet can only be overtaken where two paths meet, so there should be none.
+    On in-order links, a packet can only be overtaken where two paths meet, so there should be no such packets.
 
     change_instants_ns: Instants at which the path of any flow changed, in either direction and in any order.
     within_ns: Longest time that a packet may be in flight.

@@ -46,15 +46,16 @@ def long_form(result: Numbers) -> pd.DataFrame:
 
     result: Its series are computed here, if necessary.
     Returns: DataFrame with the columns of `LONG_COLUMNS`. The order is: scalars, route changes, recoveries, causes,
-        reordering and its histograms, goodput, RTT, shares, path delays. Each is sorted by flow, and within a flow by
-        time.
+        reordering and its histograms, goodput, RTT, shares, path delays. Each part is sorted by flow, and within a flow
+        by time.
     """
     pieces = [_scalars(result.summary)]
     pieces += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
     pieces += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     pieces += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
-    # These rows have a prefix of their own. They have no instant, and should not look like a change at an unknown time.
+    # These rows have a prefix of their own. Such rows have no instant, and should not look like a change at an unknown
+    # time.
     pieces += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         pieces += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
@@ -82,8 +83,8 @@ def long_form(result: Numbers) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows of one metric, or of several. They consist of plain arrays, which are joined only once. With one data frame
-    per metric, making this table took a fifth of a short run's time on the host.
+    """Rows of one metric, or of several. These rows consist of plain arrays, which are joined only once. With one data
+    frame per metric, making this table took a fifth of a short run's time on the host.
 
     metric, unit, definition: One value for all rows, or one per row.
     flow, t_ns, index: float64 array of shape (rows,), or one number for all rows. nan: none. Their integers are small
@@ -131,7 +132,7 @@ def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """Rows of the series of shares. Its index has one row per second, not one per second and flow."""
+    """Rows of the series of shares. Jain's index has one row per second, not one per second and flow."""
     index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
@@ -183,8 +184,8 @@ def _columns(
     """
     if frame.empty:
         return []
-    # Both are converted once for all columns, because a few hundred conversions of short series take a tenth of a short
-    # run's time on the host.
+    # The two columns `flow` and `when` are converted once for all others, because a few hundred conversions of short
+    # series take a tenth of a short run's time on the host.
     flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
         _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)
@@ -240,7 +241,7 @@ def _scalars(summary: dict[str, Any]) -> _Piece:
 
 
 def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[scalars.Scalar, Any]]:
-    """The scalars of a summary, or of one of its flows, that are numbers. They are in the order of their
+    """The scalars of a summary, or of one of its flows, that are numbers. The scalars are in the order of their
     declaration."""
     flat = scalars.flat(summary)
     return [(each, flat[each.name]) for each in declared if each.name in flat and not each.unit.is_text]

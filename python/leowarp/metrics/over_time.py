@@ -46,7 +46,7 @@ class Series:
     words: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def word(self, number: int) -> str:
-        """The word for a state. If a newer version defines the state, the number itself."""
+        """The word for a state. If a newer version defines the state, the result is the number itself."""
         return self.words.get(number, str(number))
 
     def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:

@@ -165,7 +165,7 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
-    """Scalars of a program flow. Its connections are separate flows with their own scalars."""
+    """Scalars of a program flow. The connections of such a flow are separate flows with their own scalars."""
     ends = identity(number, run.plan.flows[number]) | program_scalars(run.tables, number)
     return ends | iperf3_scalars(run.tables, number) | measure_scalars(run.tables, number, run.end_ns)
 
@@ -211,7 +211,8 @@ def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | No
     direction they have."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
-    # With `routing.reverse = "mirror"`, both directions change at once. This is one change, not two.
+    # With `routing.reverse = "mirror"`, both directions change at once. A change of both directions is one change, not
+    # two.
     ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
     each = pd.DataFrame({
         "change": list(zip(changes["t_ns"], ends, strict=True)),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points to check before the numbers of a run are trusted. They are sentences for the manifest and for the top of the
-report.
+"""Points to check before the numbers of a run are trusted. The warnings are sentences for the manifest and for the top
+of the report.
 
 A warning does not mean that a number is wrong: numbers known to be wrong cause an error (`metrics/conservation.py`).
 """
@@ -128,10 +128,12 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
-    # During loss recovery, data that arrived after a missing packet fill the window. This is an effect of the path.
+    # During loss recovery, data that arrived after a missing packet fill the window. Such a full window is an effect of
+    # the path.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
-    # tcpi_rwnd_limited is cumulative. This is its increase between two samples, both outside loss recovery.
+    # tcpi_rwnd_limited is cumulative. The result is the sum of its increases between two successive samples that are
+    # both outside loss recovery.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None

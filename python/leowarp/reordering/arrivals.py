@@ -22,7 +22,7 @@ PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
 TIME_UNITS = ("s", "ms", "us", "ns")
 """Units of a column of times (`Source.time_unit`, or the end of the column's name)."""
 _PLACES = 3
-"""Places of a capture. If the evidence excludes none of them, the place is unknown."""
+"""Places of a capture. If the evidence excludes none of the places, the place is unknown."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class CapturedAt:
 
 @dataclass
 class Reading:
-    """A file that is being read. It can be iterated only once.
+    """A file that is being read. A file can be iterated only once.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of captures. It returns the arrivals of one flow, skipped packets, and warnings about the result."""
+"""Reader of captures. The reader returns the arrivals of one flow, skipped packets, and warnings about the result."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def described(flow: Flow) -> str:
 
 
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
-    """Convert columns from the crate. Their bytes are in native order and are not copied."""
+    """Convert columns from the crate. The bytes of these columns are in native order and are not copied."""
     seq, t_ns, len_bytes = columns
     # pcapng's simple packet blocks have no times. The column of times is then shorter, and times cannot be assigned to
     # packets.
@@ -157,7 +157,7 @@ def _flow(number: int, flow: dict[str, Any]) -> Flow:
 
 
 def what_is_there(file: Reading) -> str:
-    """Hint for a capture without numbered packets. It depends on what else the capture contains."""
+    """Hint for a capture without numbered packets. The hint depends on what else the capture contains."""
     counts = file.counts
     if counts["udp_pkts"]:
         return (

@@ -53,8 +53,8 @@ def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
-    """A column of whole numbers as a contiguous array of type `kind`. If a value does not fit, TraceError names the
-    first one."""
+    """A column of whole numbers as a contiguous array of type `kind`. If values do not fit, TraceError names the first
+    of them."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
@@ -82,7 +82,7 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
 
 def _array(values: Any, what: str, place: Place) -> np.ndarray:
     """Convert any input to a numpy array. Raises TraceError if the input itself marks a value as missing."""
-    # numpy would return the meaningless values below the mask.
+    # A masked array is rejected here, because numpy would return the meaningless values below its mask.
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise _missing(what, np.ma.getmaskarray(values), place)
     if isinstance(values, np.ndarray):

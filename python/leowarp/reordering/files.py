@@ -34,7 +34,7 @@ _CHUNK_BYTES = 1 << 20
 
 @contextmanager
 def reading(path: Path | str, source: Source | None = None, bits: int | None = None) -> Iterator[Reading]:
-    """Open a file of arrivals (`-` is standard input). Its parts are read during iteration.
+    """Open a file of arrivals (`-` is standard input). The file's parts are read during iteration.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) 
 
 
 def _what_is_there(file: Reading) -> str:
-    """Hint for a file without numbered packets. It depends on what else the file contains."""
+    """Hint for a file without numbered packets. The hint depends on what else the file contains."""
     return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 

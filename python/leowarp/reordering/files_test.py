@@ -48,7 +48,7 @@ def test_text_is_a_number_a_line(tmp_path):
         ("seq,received_ns,len", TIMES_NS, Source(time="received_ns", bytes="len")),
         ("n,t_ms,len", [f"{t / 1e6:g}" for t in TIMES_NS], Source(sequence="n", time="2", bytes="3")),
         ("seq,t,len", [f"{t / 1e9!r}" for t in TIMES_NS], Source(time="t", time_unit="s", bytes="len")),
-        # Seconds since 1970 to the ns, which a float64 cannot represent exactly
+        # Seconds since 1970 with a resolution of 1 ns, which a float64 cannot represent exactly
         ("seq,t_s,len", [f" 1760000000.{t:09d}" for t in TIMES_NS], Source(time="t_s", bytes="len")),
         ("", TIMES_NS, Source(header=False, sequence="1", time="2", time_unit="ns", bytes="3")),
     ],

@@ -16,7 +16,8 @@ _AT_ONCE_PKTS = 1 << 20
 
 
 class Meter:
-    """Measures a sequence while it arrives. Its memory is limited by its settings, whatever the number of arrivals.
+    """Measures a sequence while it arrives. The meter's memory is limited by its settings, whatever the number of
+    arrivals.
 
     Parameters
     ----------

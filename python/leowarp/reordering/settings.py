@@ -10,12 +10,12 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 THRESHOLD_PKTS = 1000
-"""This is the same value as in runs (`observe.reordering_threshold`). A route change may displace packets by the length
-of a queue or more."""
+"""The threshold is the same value as in runs (`observe.reordering_threshold`). A route change may displace packets by
+the length of a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
 """Displacements are signed 32-bit numbers."""
 LOSS_WINDOW_MAX_PKTS = 2**24
-"""This limits the memory of the meter (80 to 160 MB). A larger window is rejected here, because the meter would
+"""This value limits the memory of the meter (80 to 160 MB). A larger window is rejected here, because the meter would
 silently reduce it."""
 N_MAX = 2**16
 """The meter counts no larger n (`crates/reorder`). Larger values are rejected here instead of being reduced."""

@@ -25,7 +25,7 @@ SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
 _BLOCK_BYTES = 1 << 20
 _ROWS = 1 << 18
 _NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-# This type holds seconds since 1970 to the ns, and the difference of two such times.
+# This type can hold seconds since 1970 with a resolution of 1 ns, and the difference of two such times.
 _DECIMAL = pa.decimal128(36, 18)
 _CONVERSION = re.compile(r"Row #(\d+): CSV conversion error to (\w+)(?:\([^)]*\))?: (?:invalid value )?(.*)", re.S)
 _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
@@ -134,8 +134,8 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
     """Times in ns as int64. Fractions of a ns are rounded.
 
-    As text, seconds since 1970 to the ns have 19 digits, but a float64 has only 16. They are therefore read as
-    decimals,
+    Written as text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 has only 16. Such times
+    are therefore read as decimals,
         in two parts.
     """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
@@ -258,8 +258,7 @@ def _csv_errors(this: Reading, step, names: list[str]):
 def _told(text: str, names: list[str]) -> str:
     """A message of pyarrow about a value, expressed in leowarp's words. Messages of another form are unchanged."""
     # Each of the three columns has a different type (`kinds` in `csv_parts`), so the type in the message identifies the
-    # column. Errors of pyarrow have no codes: row, type and value are only in the message. (pyarrow has no error codes:
-    # row, type and value are only in its message.)
+    # column. Errors of pyarrow have no codes: row, type and value are only in the message.
     match = _CONVERSION.search(text)
     if match is None:
         return text

@@ -63,7 +63,7 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
 
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
-    # `leowarp.Run` has a path. A single run was once iterated over, which failed.
+    # `leowarp.Run` has a path. An earlier version treated a single run as a sequence, which failed.
     run = Run(run_dir)
     view = RunView(run_dir)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
@@ -136,7 +136,7 @@ def test_queue_map_places_the_queue_at_its_link(run_dir):
     edges_ns, waiting = queue_map(RunView(run_dir))
     assert waiting.shape[0] == 4
     place, when = np.unravel_index(np.nanargmax(waiting), waiting.shape)
-    # This is the second link of the first path, while it has a queue.
+    # The largest value belongs to the second link of the first path, while this link has a queue.
     assert place == 1
     assert 19.5e9 <= edges_ns[when] < 20e9
     assert np.nanmax(waiting) == syn.QUEUE_PKTS

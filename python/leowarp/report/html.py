@@ -132,7 +132,7 @@ def cell(value: object) -> str:
     """
     if value is None or value != value:  # nan is the only value that is not equal to itself.
         return "–"
-    # This must come before int, because bool is a subclass of int.
+    # This check must come before int, because bool is a subclass of int.
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -143,8 +143,8 @@ def cell(value: object) -> str:
 
 
 def number(value: object, unit: float = 1) -> float | int | None:
-    """A number of a table, which may be pandas' NA, in the form that `cell` needs. It is divided by `unit`, and whole
-    numbers become int."""
+    """A number of a table, which may be pandas' NA, in the form that `cell` needs. The number is divided by `unit`, and
+    whole numbers become int."""
     if value is None or pd.isna(value):
         return None
     assert isinstance(value, int | float | np.number), value

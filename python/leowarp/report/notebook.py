@@ -38,7 +38,8 @@ _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 
 
 def inline(runs: Sequence[Run]) -> str:
-    """HTML of a run. For several runs (one plan with several seeds), it has medians with intervals, and bands."""
+    """HTML of a run. For several runs (one plan with several seeds), the display has medians with intervals, and
+    bands."""
     return _run(RunView(runs[0])) if len(runs) == 1 else _group([RunView(run) for run in runs])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mobile channel of a run, recomputed. Its power series is not stored, because the plan determines it."""
+"""The mobile channel of a run, recomputed. The power series is not stored, because the plan determines it."""
 
 from __future__ import annotations
 

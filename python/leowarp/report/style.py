@@ -30,8 +30,8 @@ COLUMN_IN, PAGE_IN = 3.5, 7.16
 """Widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
-"""Okabe and Ito's palette (2008) without its yellow. Its colours can be distinguished with every common colour vision
-deficiency."""
+"""Okabe and Ito's palette (2008) without its yellow. The palette's colours can be distinguished with every common
+colour vision deficiency."""
 
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2, 1.2)), (0, (8, 2)),
                           (0, (3, 1, 1, 1, 1, 1)))  # fmt: skip
@@ -94,8 +94,8 @@ RC: dict[str, Any] = {
 def styled() -> Iterator[None]:
     """Use matplotlib's defaults with our settings, whatever the user's matplotlibrc says.
 
-    This applies within a `with` block. Afterwards, the settings of a notebook are valid again. A block within another
-    one costs nothing.
+    The setting applies within a `with` block. Afterwards, the settings of a notebook are valid again. A block within
+    another one costs nothing.
     """
     if _BLOCKS:
         yield
@@ -221,8 +221,8 @@ def legend_below(
 def highest_of(*panels: Axes) -> float:
     """The largest number that any of the panels shows, in the units of their y axes.
 
-    Returns: The number. It is 1 if no panel shows a number above 0, as for a flow that delivered nothing, because an
-        axis needs some height.
+    Returns: The number. The result is 1 if no panel shows a number above 0, as for a flow that delivered nothing,
+        because an axis needs some height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)

@@ -79,7 +79,7 @@ class RunView:
 
     @property
     def plan(self) -> Plan:
-        """The plan with parsed numbers. Its flows include the connections of programs."""
+        """The plan with parsed numbers. The plan's flows include the connections of programs."""
         return self.run.observed_plan
 
     @property
@@ -129,8 +129,8 @@ class RunView:
 
     @property
     def is_access(self) -> bool:
-        """Whether the path is an access link. Its changes are then reconfigurations, and its satellites are not
-        nodes."""
+        """Whether the path is an access link. The changes of an access link are then reconfigurations, and its
+        satellites are not nodes."""
         return isinstance(self.plan.medium, Access)
 
     @property
@@ -196,7 +196,7 @@ class RunView:
     def capacity_bps(self) -> float | None:
         """Payload rate of the slowest link of the plan: rate x payload / (IP length + overhead).
 
-        It is None if the link has no rate limit, or if its rate changes over time.
+        The rate is None if the link has no rate limit, or if its rate changes over time.
 
         With timestamps, a full segment has 1448 of the packet's 1500 bytes. 100 Mbit/s with 14 bytes of overhead then
         carry 95.64 Mbit/s.
@@ -332,16 +332,16 @@ def _run_labels(runs: Sequence[RunView]) -> list[str]:
 
 
 def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
-    """Colour and dashes of the line of each run. They are fixed for the study's algorithms, and depend on the position
-    otherwise.
+    """Colour and dashes of the line of each run. Colour and dashes are fixed for the study's algorithms, and depend on
+    the position otherwise.
 
     Returns: `color` and `linestyle` for matplotlib's lines.
     """
     if any(run.flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
     algorithms = [run.algorithm if run.tcp_flows else "" for run in runs]
-    # This is done only if all runs have different algorithms: two runs of CUBIC in the same blue could not be
-    # distinguished.
+    # Colouring by algorithm is done only if all runs have different algorithms: two runs of CUBIC in the same blue
+    # could not be distinguished.
     if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
         return [line_style(ALGORITHMS[name]) for name in algorithms]
     return [line_style(index) for index in range(len(runs))]

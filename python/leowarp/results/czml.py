@@ -93,7 +93,7 @@ class _Clock:
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """The packet that must come first. It contains the clock of the viewer."""
+    """The packet that must come first. The packet contains the clock of the viewer."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),
@@ -153,7 +153,7 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
-    """A link as a straight line between two moving nodes. It is shown while a path uses it.
+    """A link as a straight line between two moving nodes. The line is shown while a path uses it.
 
     `arcType` is NONE; otherwise a viewer would draw the line along the ground.
     """

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FramedPage:
-    """An animated page of runs, for a notebook. It is in a frame, where its own content security policy is valid."""
+    """An animated page of runs, for a notebook. The page is in a frame, where its own content security policy is
+    valid."""
 
     text: str
 

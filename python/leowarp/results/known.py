@@ -19,7 +19,7 @@ per flow."""
 
 def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
     """The run with this plan and these numbers, which the caller already has."""
-    # They are stored where the cached properties would store them.
+    # The known values are stored where the cached properties would store them.
     vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
     return run
 
@@ -27,7 +27,7 @@ def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
 def numbers_to_draw(run: Run) -> Metrics:
     """The numbers of a run, as in `run.numbers`. If there are many flows, the scalars are read from `summary.json`.
 
-    This is done only if the same sources and libraries wrote them, so the result is the same.
+    The stored scalars are used only if the same sources and libraries wrote them, so the result is the same.
     """
     from leowarp import metrics
 

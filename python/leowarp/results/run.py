@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory as an object. All code that reads a run directory uses it. It also draws the figures of a run,
-and its display in a notebook."""
+"""`Run`: a run directory as an object. All code that reads a run directory uses it. `Run` also draws the figures of a
+run, and its display in a notebook."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class Run:
 
     @cached_property
     def tables(self) -> Tables:
-        """All tables in the form that metrics read, with checked columns. They contain the numbers of the files, not
-        words."""
+        """All tables in the form that metrics read, with checked columns. The tables contain the numbers of the files,
+        not words."""
         from leowarp import metrics
 
         return metrics.read_tables(self.path)
@@ -133,8 +133,8 @@ class Run:
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
-        It has words instead of the numbers in the files, as data frames do: `direction` is "data" or "back", and `host`
-        is a name.
+        The table has words instead of the numbers in the files, as data frames do: `direction` is "data" or "back", and
+        `host` is a name.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Run:
         return self._frame("packets", flow)
 
     def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Number of packets per 50 ms of sending time. It is complete, whichever packets are stored."""
+        """Number of packets per 50 ms of sending time. The count is complete, whichever packets are stored."""
         return self._frame("bins", flow)
 
     def delays(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -302,8 +302,8 @@ class Run:
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """The same numbers, summed over the outgoing links of each satellite. It is empty if satellites are not nodes
-        in this run.
+        """The same numbers, summed over the outgoing links of each satellite. The table is empty if satellites are not
+        nodes in this run.
 
         Columns are `leowarp.metrics.SATELLITE_COLUMNS`.
         """

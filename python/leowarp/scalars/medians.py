@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians over replicates (runs that differ only in their seeds), each with a confidence interval.
 
-The interval goes from x(j) to x(n + 1 - j), which are the j-th smallest and the j-th largest of the n values. It is
-valid for independent runs with any continuous distribution. The probability that it contains the distribution's median
-is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order Statistics, 3rd
-edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %. With five runs or
-fewer this is impossible. The interval then goes from the smallest to the largest value, and has a smaller probability.
-No random numbers are used, so the interval is exact and needs no seed.
+The interval goes from x(j) to x(n + 1 - j), which are the j-th smallest and the j-th largest of the n values. The
+interval is valid for independent runs with any continuous distribution. The probability that it contains the
+distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order
+Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %. With
+five runs or fewer this is impossible. The interval then goes from the smallest to the largest value, and has a smaller
+probability. No random numbers are used, so the interval is exact and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)

@@ -55,8 +55,8 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
-# These scalars identify the flow; they come from the plan. They come first, so that a row of `summary.json` begins with
-# the flow's name.
+# These scalars identify the flow; they come from the plan. The identifying scalars come first, so that a row of
+# `summary.json` begins with the flow's name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
     Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: none"),
@@ -67,8 +67,9 @@ IDENTITY: Section = (
            "congestion control"),
 )
 
-# These scalars come from packets matched at both ends. They count everything on the wire, including retransmissions and
-# packets without payload. The numbers of packets therefore differ from the socket's own counts, which follow.
+# These scalars come from packets matched at both ends. The numbers count everything on the wire, including
+# retransmissions and packets without payload. The numbers of packets therefore differ from the socket's own counts,
+# which follow.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -172,8 +173,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: none"),
 )
 
-# These scalars come from kernel counters per network namespace, that is, per host. They are null if several flows share
-# a host, because they cannot be attributed then.
+# These scalars come from kernel counters per network namespace, that is, per host. The counts are null if several flows
+# share a host, because they cannot be attributed then.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "how often the kernel of the sender's host took packets for lost and began a recovery; null: another TCP "
@@ -396,7 +397,7 @@ ACKNOWLEDGEMENTS: Section = (
     Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
 )
 
-# A share is that of the time in which all flows lived, so that a late start does not count as unfair.
+# A share covers only the time in which all flows lived, so that a late start does not count as unfair.
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
            "part of the goodput of the flow and its competitors that it got, while it competed with all of them. "

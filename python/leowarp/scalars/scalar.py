@@ -80,7 +80,7 @@ class Group(StrEnum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. It is null if unknown.
+    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. The scalar is null if unknown.
 
     name: Key in `summary.json`. A dot precedes the key of a nested object (`fairness.jain_index`).
     unit: Unit; the name ends in its suffix.

@@ -18,7 +18,7 @@ Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 """A claim with several parts may hold partly. "Cannot be told" does not count against the study."""
 
 Sample = Mapping[str, Any]
-"""One sample. It has either runs by slug (`RunView`), or data sets by name if the study has many runs."""
+"""One sample. The mapping has either runs by name (`RunView`), or data sets by name if the study has many runs."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Claim:
     test : str
         Series, window and thresholds of the test.
     runs : tuple of str
-        Slugs of the runs, or names of the data sets, that the test needs.
+        Names of the runs, or names of the data sets, that the test needs.
     evaluate : callable
         Function `evaluate(sample) -> Outcome`.
     by_construction : bool
@@ -91,13 +91,14 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """Evaluate a claim. Its verdict is that of the first sample; the other samples that have its runs show the spread.
+    """Evaluate a claim. The verdict on the claim is that of the first sample; the other samples that have its runs show
+    the spread.
 
     Raises TraceError if no sample has all runs that the test needs.
     samples: sequence of (name, sample). The first one is the study's own.
-    Returns: A row of `claims.json`. It has `ROW_KEYS` and `runs`, and the `verdict`, `measured`, `numbers` and `cause`
-        of the first sample with the claim's runs. `samples` has these four values for each sample, with its name as
-        `sample`.
+    Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`, and the `verdict`, `measured`, `numbers` and
+        `cause` of the first sample with the claim's runs. `samples` has these four values for each sample, with its
+        name as `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:

@@ -47,7 +47,7 @@ def make_runs(
     force: bool,
     progress: bool | OnProgress,
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
-    """Make the missing runs. Return the directories of complete runs, and the failures by slug.
+    """Make the missing runs. Return the directories of complete runs, and the failures by name of the run.
 
     If there is a complete run of exactly the same plan, it is kept, unless `force` is set. A run of another plan is
     replaced.
@@ -83,7 +83,7 @@ def make_runs(
 
 
 def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
-    """Write `study.toml`. For each run it has the scenario, the replaced keys, and the hash of its plan.
+    """Write `study.toml`. For each run the file has the scenario, the replaced keys, and the hash of its plan.
 
     key: Key of the study, such as "frederiksen2024".
     settings: See `make_runs`. If a run does not exist, it has no hash.
@@ -110,7 +110,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
     """Write `results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set with Hive partitions.
 
-    made: Run directories by slug.
+    made: Run directories by name of the run.
     """
     results = folder / "results"
     # Runs that were removed from the study must not remain in the data set.

@@ -51,7 +51,7 @@ class Material:
         Further sections of the page of the study.
     runs : dict
         Directories of the runs, which `claims.json` lists.
-    failures : dict of slug to LeowarpError
+    failures : dict of name to LeowarpError
     warnings : list of str
         Warnings for the top of the page, in addition to failures.
     cost : str
@@ -59,8 +59,8 @@ class Material:
     left_out : list of str
         As in `Reproduction`.
     skipped : dict of str to str
-        Data sets that were not requested, with the reason. Claims about them read "cannot be told". They do not count
-        as failures.
+        Data sets that were not requested, with the reason. Claims about them read "cannot be told". Such claims do not
+        count as failures.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

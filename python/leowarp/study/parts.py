@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs of a reproduced study. The study engine makes them; their costs are recorded."""
+"""Groups of runs of a reproduced study. The study engine makes the runs, and their costs are recorded."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ def missing(
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """Make a group. Return its rows, and its failures by `<group>/<run id>`. Runs that failed before are repeated."""
+    """Make a group. Return the rows of the group, and its failures by `<group>/<run id>`. Runs that failed before are
+    repeated."""
     folder = making.folder / part.name
     # The whole group is deleted, because its rows are one data set.
     if making.force and folder.exists():

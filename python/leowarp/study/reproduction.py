@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`reproduce("frederiksen2024")` makes all runs and figures of a study, a verdict for each claim, and one page.
 
-Each study is a module that implements `Room` (see `discovery`). It may belong to another distribution than leowarp.
+Each study is a module that implements `Room` (see `discovery`). The module may belong to another distribution than
+leowarp.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Reproduction:
         Path of `index.html`.
     claims : list of dict
         Rows of `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause, samples.
-    failures : dict of slug to LeowarpError
+    failures : dict of name to LeowarpError
         Runs that could not be made. Claims that need them have the verdict "cannot be told".
     cost : str
         Text with the measured cost of the runs. "" if the manifest of each run has it.

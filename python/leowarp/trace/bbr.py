@@ -34,12 +34,12 @@ _MODES_BY_GAINS = {
 
 
 def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
-    """The mode in each sample, from its gains. It is a key of `hosts.BBR_MODES`.
+    """The mode in each sample, from its gains. The mode is a key of `hosts.BBR_MODES`.
 
     pacing_gain, cwnd_gain: float array of shape (n,). Values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`, with
         nan for null.
-    Returns: float array of shape (n,). It is nan if a gain is unknown, or if the two gains match no mode or two modes.
-        After a timeout, both STARTUP and DRAIN may have a pacing gain of 1 until the next ACK.
+    Returns: float array of shape (n,). The result is nan if a gain is unknown, or if the two gains match no mode or two
+        modes. After a timeout, both STARTUP and DRAIN may have a pacing gain of 1 until the next ACK.
     """
     modes = np.full(len(pacing_gain), np.nan)
     for (pacing, cwnd), mode in _MODES_BY_GAINS.items():

@@ -100,8 +100,8 @@ def _ends(segment: Segment) -> Ends:
 
 
 def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[int, tuple[bytes, int]]]:
-    """Number of each connection, and the end that opened it. This is the sender of the SYN; if no SYN was captured, it
-    is the sender of the first segment.
+    """Number of each connection, and the end that opened it. The opening end is the sender of the SYN; if no SYN was
+    captured, it is the sender of the first segment.
 
     A SYN with ACK is an answer, so its receiver opened the connection.
     """
@@ -115,8 +115,8 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
 
 
 def _first_byte(sent: Timed) -> int | None:
-    """Sequence number of the first payload byte of the stream. It follows the SYN; if no SYN was captured, it is the
-    first byte that was."""
+    """Sequence number of the first payload byte of the stream. The first payload byte follows the SYN; if no SYN was
+    captured, it is the first byte that was."""
     for segment, _ in sent:
         if segment.flags & SYN:
             return (segment.seq + 1) & _MASK
@@ -124,8 +124,8 @@ def _first_byte(sent: Timed) -> int | None:
 
 
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
-    """Each segment that was sent, with its arrival: the first arrival of an equal segment, not before it was sent, that
-    belongs to no other segment.
+    """Each segment that was sent, with its arrival. The arrival is the first arrival of an equal segment that is not
+    before the sending and that belongs to no other segment.
 
     Raises TraceError if segments arrived before they were sent. Also if there are over 20 segments and more than half
     of them are missing at the other end.
@@ -208,8 +208,8 @@ def _judge_order(rows: list[_Packet]) -> None:
     """Find late packets. A packet's extent is the number of arrivals from the first packet that was sent later up to
     the late packet. A retransmission itself is never late.
 
-    These are the reordered packets and extents of RFC 4737, provided that no retransmission and no packet without
-    payload overtakes.
+    The late packets found in this way are the reordered packets and extents of RFC 4737, provided that no
+    retransmission and no packet without payload overtakes.
 
     rows: list of _Packet. They are in the order of sending. `is_late` and `extent_pkts` of those that arrived are
         filled in.
@@ -229,7 +229,8 @@ def _judge_order(rows: list[_Packet]) -> None:
 
 @dataclass
 class _Unwrapped:
-    """Converts sequence numbers modulo 2^32 to bytes from the start of the stream. Each is near the previous one."""
+    """Converts sequence numbers modulo 2^32 to bytes from the start of the stream. Each result is near the previous
+    one."""
 
     base: int | None
     last: int = 0
@@ -252,7 +253,7 @@ class _Ranges:
     ends: list[int] = field(default_factory=list)
 
     def add(self, begin: int, end: int) -> None:
-        """Add a range. It is merged with ranges that it touches or overlaps."""
+        """Add a range. A new range is merged with the ranges that it touches or overlaps."""
         # Ranges that touch become one, so that a segment across their common border counts as contained.
         first = bisect.bisect_left(self.ends, begin)
         last = bisect.bisect_right(self.begins, end)

@@ -34,9 +34,9 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
 
     output: The guest's `out/` with record files, `end.json`, packet captures and files of programs.
     target: `30-trace/` of a run directory, which is created if it does not exist.
-    setup: The guest's `in/setup.json`. It has the names of hosts, flows and link directions for the metadata of the
-        tables, and says what was not to be observed. Tables of things that were not observed are not written at all: an
-        empty table would mean that nothing happened.
+    setup: The guest's `in/setup.json`. The file has the names of hosts, flows and link directions for the metadata of
+        the tables, and says what was not to be observed. Tables of things that were not observed are not written at
+        all: an empty table would mean that nothing happened.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
         malformed, or a line of a program's `measures.jsonl` is malformed.
     """
@@ -55,7 +55,8 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
         rows[MEASURES.name] = len(recorded.measures)
     for name in CAPTURES:
         if (Path(output) / name).exists():
-            # Captures are copied unchanged, because other tools read pcapng. They exist only if they were requested.
+            # Captures are copied unchanged, because other tools read pcapng. Captures exist only if they were
+            # requested.
             shutil.copyfile(Path(output) / name, target / name)
     return rows
 
@@ -212,7 +213,8 @@ def _kind(arrow_type: pa.DataType) -> str:
     """Kind of a column's values, whatever their width: number, text, list of these, or Arrow's own name of the type."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    # Both count as the same kind, because an older version may have written another width.
+    # Integers and floats count as the same kind whatever their width, because an older version may have written another
+    # width.
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
     if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
@@ -281,8 +283,8 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
 
 
 def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
-    """The agent's records about programs: how each ended, and its connections. These are flows whose numbers follow
-    those of the planned flows."""
+    """The agent's records about programs: how each ended, and its connections. Such connections are flows whose numbers
+    follow those of the planned flows."""
     connections, flows = end.get("connections") or [], list(planned or [])
     for connection in connections if planned is not None else []:
         of = flows[connection["program"]]
@@ -290,5 +292,5 @@ def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
     return {"programs": end["programs"], "connections": connections} | ({"flows": flows} if planned is not None else {})
 
 
-# Keys that a record file may contain itself. Its values then replace those of the input.
+# Keys that a record file may contain itself. The values of such keys then replace those of the input.
 _OF_A_TABLE = ("directions", "hosts", "flows", "nodes")

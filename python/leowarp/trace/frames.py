@@ -14,7 +14,7 @@ _TEXT = pd.Series(dtype="str").dtype
 
 
 def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
-    """A table as a pandas data frame. Its types depend on the schema, not on the data.
+    """A table as a pandas data frame. The column types depend on the schema, not on the data.
 
     Integers that may be null become float64 with NaN (exact below 2^53 ns = 104 days). Booleans that may be null become
     pandas' `boolean`. If `units` is set, `frame.attrs["units"]` has the unit of each column. pandas copies this

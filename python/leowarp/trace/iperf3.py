@@ -2,9 +2,9 @@
 """Results that iperf3 reports about its own test (the standard output of the client of `iperf3 -J`), as rows of the
 table `measures`.
 
-Such an output is recognised by its beginning. The command is not used, because it may be that of a shell. Field names
-are those of iperf 3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c). Fields that a version
-or protocol does not have are left out.
+Such an output is recognised by its beginning. The program's command is not used for this, because it may be that of a
+shell. Field names are those of iperf 3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c).
+Fields that a version or protocol does not have are left out.
 """
 
 from __future__ import annotations

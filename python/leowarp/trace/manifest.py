@@ -43,7 +43,7 @@ def write_manifest(
 
     Notes
     -----
-    `host` and `costs` differ between machines and runs. They do not affect `30-trace/`.
+    `host` and `costs` differ between machines and runs. The two entries do not affect `30-trace/`.
     """
     content = {
         "manifest_version": MANIFEST_VERSION,
@@ -89,8 +89,8 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
 def _list_again(
     directory: Path, written: list[str], removed: Iterable[str], pages: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """The manifest with new hashes of the written files. If another version than the run's wrote them, it is recorded
-    too."""
+    """The manifest with new hashes of the written files. If a version other than the run's wrote these files, that
+    version is recorded too."""
     content = recorded.read_manifest(directory)
     listed = content.get("files", {}) | sha256_of_files(directory, written)
     changed: dict[str, Any] = {

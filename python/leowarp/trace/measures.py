@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements that programs reported. They are read from `measures.jsonl` in the programs' `{run_dir}`, and become the
-table `measures`.
+"""Measurements that programs reported. Measurements are read from `measures.jsonl` in the programs' `{run_dir}`, and
+become the table `measures`.
 
-Each line is a JSON object. It must have `kind` and `start_ns`. Values for which the table has no column go into the
-column `other`. Times are on the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date +%s%N`).
-This clock is neither set nor adjusted there. In the table, times are relative to the run's start.
+Each line is a JSON object. The object must have `kind` and `start_ns`. Values for which the table has no column go into
+the column `other`. Times are on the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date +%s%N`).
+Nothing in the guest sets or adjusts this clock. In the table, times are relative to the run's start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20
-"""This is some 400,000 lines. The `storage` of a program is 64 MiB unless its flow sets another size."""
+"""A file of this size has some 400,000 lines. The `storage` of a program is 64 MiB unless its flow sets another
+size."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "transaction": (),
@@ -54,8 +55,8 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
     output: The guest's `out/`; the files are `programs/<flow>/<role>/files/measures.jsonl`.
     end: Content of `end.json`: `start_realtime_ns` is the run's start on the programs' clock, and `virtual_ns` its
         duration.
-    Returns: Table with the columns of `MEASURES`, sorted by flow, role and line. It has names and types only, and no
-        metadata of the run.
+    Returns: Table with the columns of `MEASURES`, sorted by flow, role and line. The table has names and types only,
+        and no metadata of the run.
     Raises TraceError if a file cannot be read, or a line is no JSON object, lacks a field of its kind, or has an
     impossible
         value; the message has file and line.

@@ -78,8 +78,8 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcap file. It has a header of 24 bytes, followed by records: 16 bytes of header, and the captured
-    bytes.
+    """Frames of a pcap file. A pcap file has a header of 24 bytes, followed by records: 16 bytes of header, and the
+    captured bytes.
 
     `order` is struct's character for the byte order, and `unit_ns` the unit of the fraction in ns. Both follow from the
     magic number.
@@ -95,7 +95,7 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
 
 
 def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcapng file. Its sections may differ in byte order, and each has its own interfaces.
+    """Frames of a pcapng file. The file's sections may differ in byte order, and each has its own interfaces.
 
     Blocks of other types are skipped (names, statistics, and simple packets, which have no time).
     """
@@ -147,7 +147,7 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
             per_second = 2 ** (value[0] & 0x7F) if value[0] & 0x80 else 10 ** value[0]
         elif code == _TSOFFSET and length == 8:
             offset_s = struct.unpack(order + "q", value)[0]
-        # Options are padded to 32 bits. Their length does not include the padding.
+        # Options are padded to 32 bits. The stated length of an option does not include the padding.
         at += 4 + length + (-length % 4)
     return link_type, per_second, offset_s
 
@@ -197,8 +197,8 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:
-        # The address family takes 4 bytes, in the byte order of the capturing machine. It is not needed, because the IP
-        # version has the same information.
+        # The address family takes 4 bytes, in the byte order of the capturing machine. The address family is not
+        # needed, because the IP version has the same information.
         return frame[4:]
     if link_type not in _ETHERTYPE_AT:
         raise _MalformedError(

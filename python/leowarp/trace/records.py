@@ -146,7 +146,7 @@ def write_parquet(
     The same records and metadata give an identical file: the writer's options are fixed, and neither time nor machine
     is written. Memory is needed for only one row group, however long the file is.
 
-    target: File to write. It is written atomically: a file beside it (`.partial`) is renamed.
+    target: File to write. The file is written atomically: a file beside it (`.partial`) is renamed.
     metadata: As in `read_records`.
     Raises TraceError: The errors of `open_records` and `batches`.
     """
@@ -252,7 +252,8 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
                     path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
                 )
         if missing is not None:
-            # The value for "missing" need not fit into the narrower type. It is replaced by 0, which the mask hides.
+            # The value for "missing" need not fit into the narrower type. The value is replaced by 0, which the mask
+            # hides.
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)
     return pa.array(values, type=column.type, mask=missing)
@@ -288,7 +289,7 @@ def _is_position(column: Column) -> bool:
 def missing_value(dtype: np.dtype) -> float | int:
     """The value that means "missing" in a record (design/interfaces.md, section 5).
 
-    It is NaN for floats, the smallest value for signed integers, and the largest for unsigned ones:
+    This value is NaN for floats, the smallest value for signed integers, and the largest for unsigned ones:
 
     >>> missing_value(np.dtype("u1"))
     255

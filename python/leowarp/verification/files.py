@@ -60,7 +60,7 @@ class Files:
 def files_of(path: Path) -> Files:
     """Compare the files of a run, a study or a reproduction with its manifest.
 
-    path: A directory with a manifest. It must contain only files and directories (`refuse_strange`).
+    path: A directory with a manifest. The directory must contain only files and directories (`refuse_strange`).
     Raises TraceError if a manifest does not have leowarp's format.
     """
     manifest = recorded.read_manifest(path)

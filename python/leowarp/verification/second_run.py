@@ -26,8 +26,9 @@ class SecondRun:
     """The findings of a comparison with a second run.
 
     stages: The stages in order, if either run has files of them.
-    origin: dict of str to (then, now). Entries of the manifests about what made the runs that differ.
-    cures: Tables of cures, computed again without the guest. They are empty if there are none, or if the trace differs.
+    origin: dict of str to (then, now). Entries about what made the runs, if they differ between the manifests.
+    cures: Tables of cures, computed again without the guest. The tables are empty if there are none, or if the trace
+        differs.
     """
 
     stages: list[StageFound]
@@ -88,7 +89,8 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
 
 
 def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Entries about what made the runs that differ between two manifests: kernel, agent, leowarp, libraries, processor.
+    """Entries about what made the runs, if they differ between two manifests: kernel, agent, leowarp, libraries,
+    processor.
 
     Returns: dict of str to (then, now). The keys are dotted names of entries of the manifest.
     """

@@ -42,7 +42,7 @@ class Arrays:
         self._known: dict[tuple[str, bytes], int] = {}
 
     def integers(self, values: Any) -> dict[str, int]:
-        """Add whole numbers within int32; nan means missing. They are stored as differences modulo 2^32.
+        """Add whole numbers within int32; nan means missing. The numbers are stored as differences modulo 2^32.
 
         Differences are small, because neighbouring values are similar: windows, delays and queues change in small
         steps.
@@ -74,14 +74,14 @@ class Arrays:
     def small(self, values: Any) -> dict[str, int]:
         """Add whole numbers from 0 to 255.
 
-        They are flags and causes. Values are not checked; a larger one would wrap around.
+        The numbers are flags and causes. Values are not checked; a larger one would wrap around.
         """
         return self._add("u8", np.asarray(values).astype("u1"))
 
     def shorts(self, values: Any) -> dict[str, int]:
         """Add whole numbers within int16 as a flat array.
 
-        They are positions, one coordinate after the other. Values are not checked.
+        The numbers are positions, one coordinate after the other. Values are not checked.
         """
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 
@@ -113,8 +113,8 @@ class Arrays:
 def compressed_bytes(values: np.ndarray) -> int:
     """Approximate size of an int32 array in the file of a page, as base64.
 
-    This is called for each candidate span of packets (`packets.packets_of`). It ignores the header, and data that
-    arrays share.
+    The method is called for each candidate span of packets (`packets.packets_of`). The result ignores the header, and
+    data that arrays share.
 
     values: array of shape (n,). Whole numbers.
     """

@@ -22,7 +22,8 @@ bytes of the page if it cannot be compressed."""
 
 
 def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
-    """Load, longest queue and drops of each direction in each step. None: no link carried traffic, or it is unknown.
+    """Load, longest queue and drops of each direction in each step. None: no link carried traffic, or the load is
+    unknown.
 
     arrays: Collector to which the arrays are added.
     Returns: `step_s`, and rows for one direction after another. `rows` has their number for each of `directions`. Each

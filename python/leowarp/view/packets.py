@@ -46,7 +46,7 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
     # If a run ends with its flows, it may end before its first change.
     changes_ns = changes_ns[changes_ns < source.end_ns]
-    # A run without changes stores all packets only if the user requests it. Its beginning is then shown.
+    # A run without changes stores all packets only if the user requests it. The beginning of such a run is then shown.
     sent_ns = tables.packets["sent_ns"].to_numpy(dtype="int64")
     centres_ns = changes_ns if len(changes_ns) else sent_ns.min(where=inside, initial=source.end_ns, keepdims=True)
     # Numbers of rows, by sending time, within the longest span, which contains all others.
@@ -80,7 +80,7 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
 
 
 def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
-    """The values as int16 if they fit, else as int32. They are numbers of flows, paths and directions of up to a
+    """The values as int16 if they fit, else as int32. The values are numbers of flows, paths and directions of up to a
     million packets."""
     return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
 
@@ -89,7 +89,7 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
     """Spans around instants; spans that overlap are joined.
 
     centres_ns: int array of shape (n,). Ascending.
-    Returns: int arrays of shape (k,). They are ascending and disjoint, and lie within the run.
+    Returns: int arrays of shape (k,). The spans are ascending and disjoint, and lie within the run.
     """
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)

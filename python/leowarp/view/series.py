@@ -111,7 +111,8 @@ def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.n
 
 
 def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Number of packets waiting in each direction of a link over time. If a series is long, the maximum of each step.
+    """Number of packets waiting in each direction of a link over time. If a series is long, only the maximum of each
+    step is included.
 
     In `steps` and `pkts`, directions follow one another; `rows` has the number of entries of each.
     """

@@ -4,8 +4,8 @@
 Between keyframes the page interpolates with a polynomial of degree 5 through the six nearest keyframes
 (`web/src/sky.ts`). Let r be the radius of a circular orbit, w its angular velocity, and h the time between keyframes.
 The error is then at most 225/64 r (w h)^6 / 720. With h = 300 s, it is 21 m at an altitude of 1200 km, and 43 m at 550
-km. Coordinates are int16. Each is rounded by at most 1/65534 of the largest one: 116 m at 1200 km. For comparison, if
-the globe is 800 pixels wide, a pixel is 16 km.
+km. Coordinates are int16. Each coordinate is rounded by at most 1/65534 of the largest one: 116 m at 1200 km. For
+comparison, if the globe is 800 pixels wide, a pixel is 16 km.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ MOST_TICKS = 2_000_000_000
 class Source:
     """A run for a page. Each part is read when it is first needed.
 
-    run: The run, or its directory. It must have a plan and a trace; a manifest is used if it exists.
+    run: The run, or its directory. The run must have a plan and a trace; a manifest is used if it exists.
     """
 
     def __init__(self, run: Run | Path | str) -> None:
@@ -30,7 +30,7 @@ class Source:
 
     @property
     def plan(self) -> Plan:
-        """Plan of the run. Its flows include the connections of programs."""
+        """Plan of the run. The plan's flows include the connections of programs."""
         return self.run.observed_plan
 
     @property
@@ -73,7 +73,7 @@ class Source:
     def ticks(self, t_ns: Any) -> np.ndarray:
         """Convert times to the clock of the page.
 
-        They are rounded down to whole ticks, as int64 of the same shape.
+        Times are rounded down to whole ticks, as int64 of the same shape.
         """
         return np.asarray(t_ns).astype("int64") // self.tick_ns
 

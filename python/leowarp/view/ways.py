@@ -56,7 +56,8 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             # path are listed less often.
             at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
-        # This is done only between two paths: if there was no path before, no packets can still be on it.
+        # These delays are listed only for a change between two paths: if there was no path before, no packets can still
+        # be on it.
         if before >= 0 <= place != before:
             left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
@@ -115,7 +116,8 @@ def _delays_left(
 ) -> np.ndarray:
     """Delays of a path's links at the time at which another path replaces it."""
     links = source.tables.links_of(before)
-    # If both paths use the same links (of an access link or a mobile channel), these already have their new delays.
+    # If both paths use the same links (of an access link or a mobile channel), the delays of these links already have
+    # their new values.
     held_ns = at_ns - (links == source.tables.links_of(after))
     return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
 

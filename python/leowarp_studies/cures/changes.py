@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Route changes that the study examines. They lead to shorter and to longer paths, in two constellations and between
-two pairs of cities.
+"""Route changes that the study examines. The changes lead to shorter and to longer paths, in two constellations and
+between two pairs of cities.
 
-Route changes are computed from the constellation, as in a run. From those of the first hour, a sample is taken that is
-spread evenly over the hour.
+Route changes are computed from the constellation, as in a run. From the changes of the first hour, a sample is taken
+that is spread evenly over the hour.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from leowarp.scenario.names.examples import example_file
 SCENARIO = "one-change.toml"
 """Example scenario: a transfer, a ping and a call during one route change."""
 BEFORE_S = 30
-"""Length of a run before its change. It is one interval between route updates, so the path until the change is that of
-the previous update. During the first `QUIET_S` nothing is sent."""
+"""Length of a run before its change. The length is one interval between route updates, so the path until the change is
+that of the previous update. During the first `QUIET_S` nothing is sent."""
 QUIET_S = 22
 AFTER_S = 5
 HOUR_S = 3600
@@ -112,7 +112,7 @@ class Change:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Values of the keys in `IDENTITY`. They tell to which change a run or a row belongs."""
+        """Values of the keys in `IDENTITY`. The values tell to which change a run or a row belongs."""
         keys = self.keys()
         return tuple(keys[key] for key in IDENTITY)
 
@@ -146,7 +146,7 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
 
 
 def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
-    """Place, from 0, of the last node of the beginning that two paths share; None if the paths are equal."""
+    """Place, from 0, of the last node up to which two paths are equal; None if the whole paths are equal."""
     apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
     place = next(apart, None)
     return None if place is None else place - 1

@@ -59,8 +59,8 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Payload that CUBIC with the schedule fails to deliver, compared with the oracle, and its spurious
-    retransmissions.
+    """Payload that CUBIC with the schedule fails to deliver, compared with the oracle (`hold` with `move`), and its
+    spurious retransmissions.
 
     Results of BBR with the schedule are listed too.
 
@@ -110,8 +110,8 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Late packets with short queues, at changes of the sender's satellite. They are compared with the queue length and
-    the delay difference of the paths.
+    """Late packets with short queues, at changes of the sender's satellite. Late packets are compared with the queue
+    length and the delay difference of the paths.
 
     Two more packets are allowed: one that is being transmitted, and one that is sent while the delay changes.
 

@@ -19,8 +19,8 @@ NINE_TENTHS = 0.9
 
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
-    """Payload that is missing without a cure, compared with the oracle. It is a share of the path's capacity in the 5 s
-    after a change.
+    """Payload that is missing without a cure, compared with the oracle (`hold` with `move`). The missing payload is a
+    share of the path's capacity in the 5 s after a change.
 
     Only changes to a longer path at saturation are evaluated, by TCP.
 
@@ -42,7 +42,8 @@ def linux_loses_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.8 of cures (claim 5.6).
 def order_restores_classic(frames: Frames) -> Outcome:
-    """Payload of classic TCP that is missing with each order-preserving cure, compared with the oracle, at saturation.
+    """Payload of classic TCP that is missing with each order-preserving cure, compared with the oracle (`hold` with
+    `move`), at saturation.
 
     Returns
     -------

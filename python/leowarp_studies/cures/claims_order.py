@@ -46,8 +46,8 @@ def queue_makes_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.2 of cures (propagation).
 def propagation_bounds_late(frames: Frames) -> Outcome:
-    """Late packets at 50 % load at changes to a shorter path. They are compared with the number of packets that the
-    link sends within the delay difference.
+    """Late packets at 50 % load at changes to a shorter path. The late packets are compared with the number of packets
+    that the link sends within the delay difference.
 
     One more packet is allowed, because the delay may change between any two packets.
 

@@ -81,7 +81,8 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """The variant with which a variant's payload is compared: the oracle, or the same sender on the frozen path.
+    """The variant with which a variant's payload is compared: the oracle (`hold` with `move`), or the same sender on
+    the frozen path.
 
     Cures at the end host are compared with the frozen path. Their other costs, such as losses found later, are then not
     attributed to the change.

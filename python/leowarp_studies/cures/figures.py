@@ -167,8 +167,8 @@ def _dots(
 def _counts(axes: Axes) -> None:
     """Make an axis for numbers from 0 to hundreds: linear up to 1, logarithmic above."""
     axes.set_xscale("symlog", linthresh=1)
-    # The axis starts slightly below 0, so that marks at 0 are complete. It ends at 10 or more, so that two tick labels
-    # are visible.
+    # The axis starts slightly below 0, so that marks at 0 are complete. The axis ends at 10 or more, so that two tick
+    # labels are visible.
     axes.set_xlim(-0.2, max(axes.get_xlim()[1], 10))
     # Tick labels are plain numbers: formulas are disabled here because station names may contain dollar signs.
     axes.xaxis.set_major_formatter("{x:g}")

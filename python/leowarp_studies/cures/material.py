@@ -92,7 +92,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
     """Inputs of claims and figures. An input is left out if a run that its claims need is missing."""
     frames: dict[str, Any] = {}
     around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
-    # Claims sum over all changes. If a change is missing for one variant, their sums would be over different changes.
+    # Claims sum over all changes. If a change is missing for one variant, the sums of two variants would cover
+    # different changes.
     if len(around) and results.complete(around):
         frames["around"] = around
     transfers = pd.concat([rows[name] for name in runs.JITTERED], ignore_index=True)

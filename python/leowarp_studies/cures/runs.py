@@ -3,7 +3,7 @@
 queue; one change with all packets; and jittered transfers of `torres2020`, to which a scalar is fitted.
 
 Each group is a separate study (a scenario and parameters). The study engine makes and resumes it. The links of this
-study have no randomness. Its samples are therefore changes, not seeds.
+study have no randomness. The study's samples are therefore changes, not seeds.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
 JITTERED = ("mechanisms-normal", "mechanisms-bic")
-"""Groups of `torres2020` with packet records. They contain four TCPs, which differ in how they distinguish loss from
-reordering."""
+"""Groups of `torres2020` with packet records. These groups contain four TCPs, which differ in how they distinguish loss
+from reordering."""
 
 
 AROUND = ("saturated", "loaded")
@@ -118,7 +118,7 @@ def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, 
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
-    """Keys of the changes, varied together. Their labels allow rows to be joined with `changes`."""
+    """Keys of the changes, varied together. The labels of these keys allow rows to be joined with `changes`."""
     keys = [change.keys() for change in looked_at]
     return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
 

@@ -20,7 +20,7 @@ from leowarp_studies.torres2020.runs import profile_of
 
 SPURIOUS, LOST = "spurious retransmissions", "lost throughput"
 """Two outcomes are predicted: spurious retransmissions per packet sent, and the share of throughput that is missing
-relative to no jitter."""
+relative to a run without jitter."""
 OUTCOMES = {SPURIOUS: "spurious_ratio", LOST: "lost_ratio"}
 
 NUMBERS = {
@@ -40,8 +40,8 @@ RTT."""
 USUAL = ("mean displacement", "entropy")
 """Metrics against which `torres2020` plots throughput."""
 CLEAR, GOOD = 0.05, 0.80
-"""A metric is useful if it explains this much more variance than those of `USUAL`, and at least this share. Both
-thresholds were set before the first run."""
+"""A metric is useful if it explains at least the second share of the variance, and if this share is larger than that of
+each metric in `USUAL` by at least the first number. Both thresholds were set before the first run."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",

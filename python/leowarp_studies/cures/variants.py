@@ -69,13 +69,13 @@ _AT_HOSTS = {
 """Values of `tcp.loss_detection` that need no support from the network."""
 
 LEAD_MS = 200
-"""Lead time of a notice before the change. It is longer than any round trip of the study."""
+"""Lead time of a notice before the change. The lead time is longer than any round trip of the study."""
 CHANGE_S, INTERVAL_S = 30, 30
 """Time of the change in each run, and the interval of the schedule that senders know (`changes.BEFORE_S`)."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
-# PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. It keeps four packets in flight
-# for 200 ms plus a round trip. The path is empty from 50 ms after the beginning of PROBE_RTT until 300 ms later. The
-# change is placed in this period.
+# PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. PROBE_RTT keeps four packets in
+# flight for 200 ms plus a round trip. The path is empty from 50 ms after the beginning of PROBE_RTT until 300 ms later.
+# The change is placed in this period.
 _EMPTIED = _SCHEDULE | {"phase_ns": f"{CHANGE_S * 1000 - 300} ms", "before_ns": "100 ms", "after_ns": "0 s"}
 _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "queue-50": ("queue of 50", "links hold 50 packets in place of 500", {"queue": "50 pkts"}),
@@ -84,14 +84,15 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "cake": ("cake", "the same, shaped and hashed otherwise", {"queue_discipline": "cake"}),
     "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
 }
-"""Queues that stay short, so that few packets are left behind at a change. Their parameters are the kernel's."""
+"""Queues that stay short, so that few packets are left behind at a change. The parameters of these queues are the
+kernel's."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
 """The shortest queue is there only to show the trend, so it runs with two TCPs; this limits the study's cost."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
 """Three variants: no cure; a path that does not change; and two cures that together keep the order with the least
-delay. `hold` with `move` serves as the oracle: packets in flight cannot be accelerated, so no method keeps the order
-with less delay."""
+delay. The last of these, `hold` with `move`, serves as the oracle: packets in flight cannot be accelerated, so no
+method keeps the order with less delay."""
 
 VARIANTS = (
     Variant(NONE, "no cure", CONTROL, "in_flight = drain, as frederiksen2024 has it"),

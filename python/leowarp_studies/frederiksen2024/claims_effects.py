@@ -47,7 +47,7 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
     sending rate after changes. A small value counts as no damage: a shortfall under 1 % is within the difference of two
     runs (claim 1.2), and a single fall may be chance.
 
-    Returns: Numbers by slug: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more goodput than without changes);
+    Returns: Numbers by run: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more goodput than without changes);
         `falls`, `ordered_falls`, `changes`.
     """
     short, short_ordered, falls, falls_ordered, changes = {}, {}, {}, {}, {}
@@ -93,7 +93,7 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
 
     A drop within 5 s (the attribution window) would make a recovery necessary, so such changes are left out.
 
-    Returns: Numbers by slug: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. A change counts
+    Returns: Numbers by run: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. A change counts
         as spurious if retransmissions followed it and more than half of them were spurious.
     """
     rows: dict[str, dict[str, Any]] = {}
@@ -143,7 +143,7 @@ def stable_within_planes(sample: Sample) -> Outcome:
     Aalborg-Cape Town is compared with the other two scenarios. The comparison of nine with eighteen planes is shown but
     not tested: by the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more drops.
 
-    Returns: Numbers by slug: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
+    Returns: Numbers by run: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
         the median), `late_per_change_pkts`.
     """
     kinds = {slug: effects.isls_by_kind(sample[slug]) for slug in SCENARIOS}
@@ -223,7 +223,7 @@ def events_are_frequent(sample: Sample) -> Outcome:
     of the changes. Results for one per minute and for half of the changes are also listed. The baseline's number
     (README.md) was known when the thresholds were chosen.
 
-    Returns: Numbers by slug: `events`, `events_per_minute`, `of_changes_ratio`.
+    Returns: Numbers by run: `events`, `events_per_minute`, `of_changes_ratio`.
     """
     events, rate, ratio = {}, {}, {}
     for slug in SCENARIOS:
@@ -247,7 +247,7 @@ def events_are_frequent(sample: Sample) -> Outcome:
 def cubic_performs_best(sample: Sample) -> Outcome:
     """Mean goodput of the three algorithms, and their shares of bins with low goodput.
 
-    Returns: Numbers by slug: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio` (shares of bins below 50 % and 90
+    Returns: Numbers by run: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio` (shares of bins below 50 % and 90
         % of the median).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}

@@ -100,7 +100,7 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
 def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
     """Counts late packets that no route change explains, while delays on the path in use change in steps every 15 s.
 
-    Returns: Numbers by slug: `late_pkts`, `late_elsewhere_pkts` (late packets not explained by a change), `delay_steps`
+    Returns: Numbers by run: `late_pkts`, `late_elsewhere_pkts` (late packets not explained by a change), `delay_steps`
         (on current paths).
     """
     late, elsewhere, steps = {}, {}, {}
@@ -126,14 +126,14 @@ def raised_threshold(sample: Sample) -> Outcome:
     """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: how many spurious retransmissions the higher one
     avoids, and how much it delays repairs.
 
-    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). It uses the threshold only until it has seen reordering.
-    Whether the threshold absorbs reordering is therefore tested on classic TCP, without RACK. Whether it breaks
-    recovery can be tested only with losses. A full-rate flow has more than 300 packets in flight and still detects a
-    loss, so a thin flow is used too.
+    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). This TCP uses the threshold only until it has seen
+    reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, without RACK. Whether it
+    breaks recovery can be tested only with losses. A full-rate flow has more than 300 packets in flight and still
+    detects a loss, so a thin flow is used too.
 
-    Returns: Numbers: `runs` (by slug: spurious retransmissions and drops in packets, timeouts, median repair in ms,
-        goodput in Mbit/s), `left_ratio` (spurious retransmissions at 300 divided by those at 3), `repair_slower_ratio`
-        (repair time at 300 divided by that at 3).
+    Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by those at 3),
+        `repair_slower_ratio` (repair time at 300 divided by that at 3). `runs` has spurious retransmissions and drops
+        in packets, timeouts, median repair in ms, and goodput in Mbit/s.
     """
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:

@@ -26,7 +26,7 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
     """Median smoothed RTT of the three scenarios. The verdict's cause also lists the queueing delay, which is the RTT
     minus propagation.
 
-    Returns: Numbers: `srtt_p50_ms` by slug, `others_apart_ratio` (difference of the other two divided by the smaller).
+    Returns: Numbers: `srtt_p50_ms` by run, `others_apart_ratio` (difference of the other two divided by the smaller).
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
@@ -55,7 +55,7 @@ def cape_most_stable(sample: Sample) -> Outcome:
     There are two ranges because the 1st and 99th percentiles depend on a few overflows, which the 5th and 95th do not
     show.
 
-    Returns: Numbers by slug, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
+    Returns: Numbers by run, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
     """
     spread = {slug: ev.srtt_ms(sample[slug], 0.95) - ev.srtt_ms(sample[slug], 0.05) for slug in SCENARIOS}
     wide = {slug: ev.srtt_ms(sample[slug], 0.99) - ev.srtt_ms(sample[slug], 0.01) for slug in SCENARIOS}
@@ -114,7 +114,7 @@ def significant_drops(sample: Sample) -> Outcome:
     The paper says "about" 0.5 % and 1 %, hence a tolerance of a factor of 2. "Significantly" is taken to mean half the
     median. Shares below 90 %, and shares on the same path without route changes, are listed too.
 
-    Returns: Numbers by end and slug: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
+    Returns: Numbers by end and run: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
     # These shares are stated in the study's text, not read from its figure.
@@ -149,7 +149,7 @@ def comparable_means(sample: Sample) -> Outcome:
     without changes.
 
     Returns: Numbers: `goodput_mean_mbps`, `capacity_ratio` and `unchanging_ratio` (relative to the mean without route
-        changes) by slug, `apart_ratio` (largest divided by smallest mean, minus 1).
+        changes) by run, `apart_ratio` (largest divided by smallest mean, minus 1).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in SCENARIOS}
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in SCENARIOS}
@@ -177,7 +177,7 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
     The capacity is no reference: BBR drains its queue every 10 s to measure the delay, with or without changes.
 
-    Returns: Numbers by slug: `goodput_mean_mbps`, `unchanging_ratio`.
+    Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_ratio`.
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in BBR_SCENARIOS}
     still = _of_control(sample, BBR_SCENARIOS)
@@ -191,7 +191,7 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """Mean goodput of each run divided by that of the same path without route changes, by slug."""
+    """Mean goodput of each run divided by that of the same path without route changes, by name of the run."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 
@@ -201,7 +201,7 @@ def _of_both(verdicts: list[Verdict]) -> Verdict:
 
 
 def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
-    """Share of 50 ms goodput bins below a share of their median, by slug, for the CUBIC runs in the sample.
+    """Share of 50 ms goodput bins below a share of their median, by name of the run, for the CUBIC runs in the sample.
 
     Returns: Shares of bins. Each run is compared with its own median, so a run that is slow throughout has no dips.
     """

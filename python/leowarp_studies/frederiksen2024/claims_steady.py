@@ -2,7 +2,7 @@
 """Claims about the baseline's distributions: path delay, goodput, RTT, queues (1.1 to 1.5), and changes per minute
 (1.21).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`. The test is described in `CLAIMS`. Distributions
+Each function takes a sample (runs by name) and returns an `Outcome`. The test is described in `CLAIMS`. Distributions
 are weighted by time: a socket sample counts until the next one (`metrics.weighted_quantile`). The first 10 s are left
 out everywhere (`evidence.SKIP_NS`).
 """
@@ -27,7 +27,7 @@ def path_delay_span(sample: Sample) -> Outcome:
 
     The claim is about the route, so the forward path alone is used, whichever packets it carries.
 
-    Returns: Numbers by slug, in ms: `span_ms`, `span_isl_only_ms`.
+    Returns: Numbers by run, in ms: `span_ms`, `span_isl_only_ms`.
     """
     span, isl_span = {}, {}
     for slug in SCENARIOS:
@@ -60,7 +60,7 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     The mean alone does not show whether route changes or overflowing queues reduce goodput. The control without changes
     shows this. So does the shortfall near changes, relative to the second before each change.
 
-    Returns: Numbers by slug: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
+    Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
         to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
@@ -93,7 +93,7 @@ def close_to_capacity(sample: Sample) -> Outcome:
     "Close" means 95 % of the mean; the softer reading is 90 %. Figure 4 is a distribution, so nine of ten 50 ms bins
     must be close to the capacity, too.
 
-    Returns: Numbers by slug: `capacity_ratio`, `close_bins_ratio` (share of the bins with at least 90 % of the
+    Returns: Numbers by run: `capacity_ratio`, `close_bins_ratio` (share of the bins with at least 90 % of the
         capacity).
     """
     slugs = ("cubic", "bbr")
@@ -120,7 +120,7 @@ def close_to_capacity(sample: Sample) -> Outcome:
 def reno_rtt_lower(sample: Sample) -> Outcome:
     """The nine deciles of the smoothed RTT, weighted by time. "Generally lower" means lower at eight of them.
 
-    Returns: Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values per slug).
+    Returns: Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values per run).
     """
     deciles = [q / 10 for q in range(1, 10)]
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
@@ -149,7 +149,7 @@ def queues_full(sample: Sample) -> Outcome:
     Any queue counts, because the bottleneck link changes with the route. The verdict's cause compares the congestion
     window with the capacity of the empty path, because a smaller window cannot fill any queue.
 
-    Returns: Numbers by slug: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
+    Returns: Numbers by run: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
@@ -187,7 +187,7 @@ def changes_a_minute(sample: Sample) -> Outcome:
 
     "Up to a few" is taken to mean 2 to 5. The study updates routes every 30 s, so a minute has at most two updates.
 
-    Returns: Numbers by slug: `busiest_minute_changes`, `changes_per_minute`.
+    Returns: Numbers by run: `busiest_minute_changes`, `changes_per_minute`.
     """
     most = {slug: ev.busiest_minute(sample[slug].changes["t_ns"]) for slug in SCENARIOS}
     mean = {slug: len(sample[slug].changes) * 60e9 / sample[slug].metrics.end_ns for slug in SCENARIOS}

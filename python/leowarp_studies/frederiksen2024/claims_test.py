@@ -78,7 +78,7 @@ def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
 
 
 def made_up_run(**different):
-    """A run for which every claim about a single run holds. It says nothing about claims that compare runs."""
+    """A run for which every claim about a single run holds. The run says nothing about claims that compare runs."""
     depth_ratio, drops = different.pop("depth_ratio", 0.95), different.pop("drops", 2)
     delay_span_ms = different.pop("delay_span_ms", 2.0)
     flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6, "late_pkts": 150,
@@ -310,8 +310,8 @@ def test_bbr_held_by_its_window_has_four_parts(column, value, ratio):
 
 def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     monkeypatch.undo()
-    # 50 ms bins over 10 s. Each has 100 kB, except those from 5 to 5.1 s. The bin at 8 s has half of that, which does
-    # not count as a fall.
+    # 50 ms bins over 10 s. Each bin has 100 kB, except those from 5 to 5.1 s. The bin at 8 s has half of that, which
+    # does not count as a fall.
     t_ns = np.arange(0, 10_000 * MS, ev.BIN_NS)
     sent_bytes = np.full(len(t_ns), 100_000)
     sent_bytes[t_ns == 8000 * MS] = 50_000

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the time after a route change (1.6 to 1.11, 1.17, 1.22).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`. `CLAIMS` describes the test with its thresholds;
+Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes the test with its thresholds;
 the function's docstring explains choices that the thresholds leave open. Most functions use only the changes of
 `evidence.disturbed`, because the effect that the study describes appears only there. The study has figures but defines
 no windows; the windows of 1 s before and 2 or 5 s after a change are leowarp's.
@@ -32,7 +32,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
     delivery does not fall then. Changes without a drop are also counted separately, to distinguish reordering from
     loss. A run without route changes shows how often goodput falls for other reasons.
 
-    Returns: Numbers by slug: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (counts of
+    Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (counts of
         changes); `unchanging_ratio` (share of instants, 5 s apart, after which the control falls as far).
     """
     count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
@@ -93,7 +93,7 @@ def window_growth(sample: Sample) -> Outcome:
     Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC as a function of time (RFC 9438, 4.2), and BBR with
     its estimate of the bandwidth. The comparison therefore uses the slope over seconds.
 
-    Returns: Numbers: `growth_pkts_per_s` by slug. The verdict's cause lists the median of the lowest window after
+    Returns: Numbers: `growth_pkts_per_s` by run. The verdict's cause lists the median of the lowest window after
         changes with late packets, in packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
@@ -116,7 +116,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     Ten retransmissions count as a spike, because any loss causes one or two. The verdict is "partly" if the spike or
     the fall occurs without the delay of one second. `_gap_text` explains why a sender would react sooner.
 
-    Returns: Numbers by slug: `changes`, `spike_ratio`, `fall_ratio` (shares of the changes), `first_retransmission_s`,
+    Returns: Numbers by run: `changes`, `spike_ratio`, `fall_ratio` (shares of the changes), `first_retransmission_s`,
         `window_fell_s` (medians, seconds after the change).
     """
     rows: dict[str, dict[str, Any]] = {}
@@ -165,7 +165,7 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
     The time in the kernel's recovery state is listed too (`recovery_state_ns`, from the socket's samples): a sender may
     be in recovery without retransmitting.
 
-    Returns: Numbers by slug, in seconds: `retransmitting_s`, `recovery_state_s`; medians over changes.
+    Returns: Numbers by run, in seconds: `retransmitting_s`, `recovery_state_s`; medians over changes.
     """
     span, length = {}, {}
     for slug in ALGORITHMS:
@@ -196,7 +196,7 @@ def rtt_shapes(sample: Sample) -> Outcome:
     The margins (10 %, 5 %, 2 %) are leowarp's, because the claim gives no numbers. "Very low" means lower than for the
     other two algorithms before their changes; "a massive number of retransmissions" means ten or more.
 
-    Returns: Numbers: `share_ratio` and `before_ms` (median) by slug. The cause lists the median of each value in ms.
+    Returns: Numbers: `share_ratio` and `before_ms` (median) by run. The cause lists the median of each value in ms.
     """
     courses = {slug: _rtt_around(sample[slug]) for slug in ALGORITHMS}
     if any(len(course) == 0 for course in courses.values()):
@@ -300,8 +300,8 @@ def transient_length(sample: Sample) -> Outcome:
     """Time for which goodput stays below 90 % of its earlier value, over all changes with late packets of the three
     runs.
 
-    Transients longer than 5 s have no duration in the metrics. They are counted separately, because the median without
-    them is too small.
+    Transients longer than 5 s have no duration in the metrics. Such transients are counted separately, because the
+    median without them is too small.
 
     Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
         `not_over_within_5_s`.

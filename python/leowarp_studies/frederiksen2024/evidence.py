@@ -31,7 +31,7 @@ NAMES = {
     "nine-planes-bbr": "9 planes, BBR",
     "aalborg-cape-town-bbr": "Aalborg-Cape Town, BBR",
 }
-"""Name of each run in texts, by slug."""
+"""Name of each run in texts, by its short name."""
 
 COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
@@ -106,7 +106,8 @@ def disturbed(run: RunView) -> pd.DataFrame:
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
     gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
     at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
-    # If no link reports a loss, its date is the packet's sending time, up to a round trip before the change.
+    # If no link reports a loss, the packet's sending time is used as the time of the loss, which may be up to a round
+    # trip before the change.
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
@@ -199,7 +200,7 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
 
     window_ns: Length of time after a change in which goodput is measured. Changes are 30 s apart in the study's
         scenarios, so the windows do not overlap.
-    Returns: The share. It is below 0 if goodput rises after changes, and nan without any change.
+    Returns: The share. The missing share is below 0 if goodput rises after changes, and nan without any change.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -285,8 +286,8 @@ def dips_ratio(run: RunView, share_of_median: float, series: str = "in_order") -
 
 
 def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
-    """Growth of the congestion window after each change of `disturbed`. It is measured for 5 s, from the lowest sample
-    in the first 2 s.
+    """Growth of the congestion window after each change of `disturbed`. Growth is measured for 5 s, from the lowest
+    sample in the first 2 s.
 
     span_ns: Length of time over which the slope is measured.
     Returns: Packets per second, one value per change that has samples at both ends. A value is below 0 if the window
@@ -347,7 +348,7 @@ def busiest_minute(instants_ns: Any) -> int:
     """Largest number of instants within any 60 s; the end of the interval is excluded.
 
     >>> busiest_minute([0, 30_000_000_000, 60_000_000_000]), busiest_minute([])
-    The number of instants, 0 if there are none.
+    (2, 0)
     """
     t_ns = np.sort(np.asarray(instants_ns, dtype="int64"))
     if len(t_ns) == 0:

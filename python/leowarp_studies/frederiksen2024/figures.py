@@ -24,13 +24,13 @@ LEAD = (
 """First paragraph of the page."""
 
 EMULATOR = tuple(map(EMULATOR_LINKS.slug, ALGORITHMS))
-"""Slugs of the runs on the emulator's links."""
+"""Names of the runs on the emulator's links."""
 CLASSIC = tuple(map(CLASSIC_TCP.slug, ALGORITHMS))
-"""Slugs of the runs on classic TCP."""
+"""Names of the runs on classic TCP."""
 EMULATOR_SCENARIOS = tuple(map(EMULATOR_LINKS.slug, SCENARIOS))
 CLASSIC_SCENARIOS = tuple(map(CLASSIC_TCP.slug, SCENARIOS))
 STAGGERED = tuple(f"staggered-emulator-{name}" for name in ALGORITHMS)
-"""Slugs of the runs whose nodes switch one by one, on the emulator's links."""
+"""Names of the runs whose nodes switch one by one, on the emulator's links."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ STUDY_FIGURES = (
 def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
     """Draw all figures whose runs exist into `folder`.
 
-    views: By slug.
+    views: Views of the runs, by name of the run.
     folder: Folder for the figures; created if missing.
     Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result has the reason.
     """

@@ -49,7 +49,7 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     chosen = runs.all_runs(count)
     settings = {"run.duration": duration} if duration else {}
     if duration:
-        # Controls set their own length. It is removed here, because it would override `duration`.
+        # Controls set their own length. This length is removed here, because it would override `duration`.
         chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
     made, failures = make_runs(
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
@@ -80,10 +80,10 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the slug that claims use) for each condition. The first condition also has the runs made for
+    """(name, runs by the name that claims use) for each condition. The first condition also has the runs made for
     single claims.
 
-    views: All runs by slug, without those that failed.
+    views: All runs by name, without those that failed.
     count: Number of conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []

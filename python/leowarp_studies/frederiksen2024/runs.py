@@ -24,12 +24,12 @@ CC = "flows.0.congestion_control"
 ALGORITHMS = ("reno", "cubic", "bbr")
 """Order of the runs in texts and figures."""
 SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
-"""Slugs of the three scenarios with CUBIC."""
+"""Names of the three scenarios with CUBIC."""
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
-"""Slugs of the three scenarios with BBR, which the study's conclusion also covers."""
+"""Names of the three scenarios with BBR, which the study's conclusion also covers."""
 
 TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
-"""Keys that turn the baseline into the second scenario. They apply to every combination of TCP and links."""
+"""Keys that turn the baseline into the second scenario. The keys apply to every combination of TCP and links."""
 TO_CAPE_TOWN: Mapping[str, Any] = {
     "stations.0.name": "Aalborg", "stations.1.name": "Cape Town",
     "flows.0.source": "Aalborg", "flows.0.destination": "Cape Town",
@@ -60,7 +60,7 @@ QUICK_DURATION = "200 s"
 
 
 def control_slug(slug: str) -> str:
-    """Slug of a run's control without route changes.
+    """Name of a run's control without route changes.
 
     >>> control_slug("cubic")
     'cubic-unchanging'
@@ -69,7 +69,7 @@ def control_slug(slug: str) -> str:
 
 
 def ordered_slug(slug: str) -> str:
-    """Slug of a run's variant over a network that keeps the order at route changes.
+    """Name of a run's variant over a network that keeps the order at route changes.
 
     >>> ordered_slug("cubic")
     'cubic-ordered'
@@ -79,11 +79,12 @@ def ordered_slug(slug: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """A group of runs under one condition. Each group has the same slugs, and claims are checked on each group.
+    """A group of runs under one condition. Each group has runs with the same names, and claims are checked on each
+    group.
 
-    key: Prefix of the condition's slugs; "" for the study's own condition.
+    key: Prefix of the names of the condition's runs; "" for the study's own condition.
     name: Name of the condition in tables.
-    slugs: Slugs of `CORE` that the condition includes.
+    slugs: Names of `CORE` that the condition includes.
     set: Scenario keys that are added to those of each run.
     example: Scenario to use instead of the three example scenarios. The changes `TO_NINE_PLANES` and `TO_CAPE_TOWN`
         then derive the second and the third path from it.
@@ -112,7 +113,7 @@ class Condition:
         return (*mine, *controls, *(self._ordered(run) for run in mine if run.slug in three))
 
     def slug(self, slug: str) -> str:
-        """The run's slug among the runs of all conditions.
+        """The run's name among the runs of all conditions.
 
         >>> CLASSIC_TCP.slug("reno"), CONDITIONS[0].slug("reno")
         ('classic-reno', 'reno')
@@ -218,7 +219,7 @@ CAPACITY_DURATION = "300 s"
 
 
 def capacity_slug(sender: str, capacity_mbps: int) -> str:
-    """Slug of a sender's run over links of this capacity. At 100 Mbit/s it is the slug of the study's own run.
+    """Name of a sender's run over links of this capacity. At 100 Mbit/s it is the name of the study's own run.
 
     >>> capacity_slug("bbr", 400), capacity_slug("bbr", 100)
     ('capacity-400-bbr', 'bbr')
@@ -242,7 +243,7 @@ def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
     """All runs of the first `samples` conditions, and those of claims 1.19 and 1.28.
 
     samples: 1 to all of `CONDITIONS`.
-    Returns: Runs with unique slugs.
+    Returns: Runs with unique names.
     """
     runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
     # Claim 1.19 needs CUBIC on classic TCP for comparison, even if that condition was not selected.

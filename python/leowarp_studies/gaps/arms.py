@@ -62,7 +62,7 @@ LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "cal
 """Loads: one bulk transfer with any of three TCPs; a call beside a transfer with CUBIC; a page load alone."""
 START_S = (0, 1, 2, 3, 4)
 """Start of a transfer, by sample. A window grows and is reduced in cycles of some seconds; if every change met the same
-point of a cycle, it would not represent the others."""
+point of a cycle, the results would not represent its other points."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
 """Time from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may fall
 between two of them."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's claims. Each is a bound on the harm that an arm adds to that of its control, on both routes
-(design/clauses/gaps.toml)."""
+"""The study's claims. A claim limits the harm that an arm (a condition at the route change) adds to that of its
+control, on both routes (design/clauses/gaps.toml)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from leowarp_studies.gaps.results import extra, values
 FRAME = "runs"
 """Name of the data set that claims use."""
 NOTHING_MS = 20
-"""Harm up to this counts as none; one loss more or less makes about this difference."""
+"""Harm up to this limit counts as none; one loss more or less changes the harm by about this much."""
 
 Extras = dict[str, Middle]
 
@@ -70,8 +70,8 @@ def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], uni
 
 
 def _at_most(sample: Sample, arm: str, loads: Sequence[str], most_ms: float, *, within: bool = False) -> Outcome:
-    """Outcome of a claim that each median extra is at most `most_ms`. With `within`, it must also be at least
-    `-most_ms`."""
+    """Outcome of a claim that the median extra harm, for each route and load, is at most `most_ms`. With `within`, it
+    must also be at least `-most_ms`."""
     found = _extras(sample, arm, loads)
     parts = {name: one.median <= most_ms and (not within or one.median >= -most_ms) for name, one in found.items()}
     return _outcome(parts, [("extra", found)])
@@ -118,8 +118,8 @@ def queue_left_behind(sample: Sample) -> Outcome:
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """Extra harm of the gap compared with a change without it. It is set against the extra harm of this change compared
-    with no change."""
+    """Extra harm of the gap compared with a change without it. This is compared with the extra harm of a change without
+    a gap, relative to no change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])

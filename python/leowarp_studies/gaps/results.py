@@ -15,8 +15,9 @@ from leowarp_studies.gaps.runs import parts_of
 PAYLOAD_BPS = RATE_BPS * 1448 / 1514
 """Payload rate that the link allows a transfer: each packet has 1514 bytes, of which 1448 are payload."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
-"""Measures of the loads, with their units; larger is worse. For a transfer it is the time that its missing data would
-have taken at the link's rate, from its start on, with the goodput that the sender's socket reports (SACK-aware).
+"""Measures of the loads, with their units; larger is worse. For a transfer, the measure is the time that its missing
+data would have taken at the link's rate. Data are missing compared with a transfer at this rate from the start on; the
+delivered data come from the goodput that the sender's socket reports (SACK-aware).
 In-order goodput is not used: if a packet is missing at the end of a run, all later data would count as missing. For a
 call there are three: the delay of the slowest frame, frames that never arrived completely, and freezes. For a page it
 is the load time."""
@@ -59,7 +60,7 @@ def _measured(row: Mapping[str, Any], load: str) -> dict[str, Any]:
 
 
 def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None) -> pd.Series:
-    """Values of a measure with an arm, by sample. The default measure is the load's `MAIN`."""
+    """Values of a measure in the runs with an arm, by sample. The default measure is the load's `MAIN`."""
     mine = frame[(frame["route"] == route) & (frame["arm"] == arm) & (frame["load"] == load)]
     return mine.set_index("at_s")[measure or MAIN.get(load, "missing_ms")].astype("float64")
 

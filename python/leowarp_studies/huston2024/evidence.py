@@ -65,8 +65,8 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Traces of some variant at a preset. Any will do, because capacity and reconfigurations belong to the path and are
-    equal for all variants.
+    """Traces of some variant at a preset. Any variant will do, because capacity and reconfigurations belong to the path
+    and are equal for all variants.
     """
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:
@@ -95,8 +95,8 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
     the next cut or the end, and `grown_p50_s` the time that these took. `apart_p50_s` is the time between cuts, and
     `after_p50_pkts` the window after a cut.
 
-    `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut. It
-    is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
+    `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut.
+    The time is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
 
     traces: Sessions of one variant at one preset.
     """
@@ -138,8 +138,8 @@ def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
-    """Text that explains the result of BBR sessions, which have no cuts. It compares BBR's bandwidth estimate with the
-    link's capacity.
+    """Text that explains the result of BBR sessions, which have no cuts. The text compares BBR's bandwidth estimate
+    with the link's capacity.
 
     `bbr_bw` (tcp_bbr.c) is the maximum of ten round trips, so it stays high for a while after the capacity falls.
     """
@@ -157,7 +157,8 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
 def estimate_ratio(trace: Trace) -> np.ndarray:
     """BBR's estimate divided by the capacity at the middle of each bin. Bins without an estimate are left out.
 
-    Returns: float64 array in which 1 is a correct estimate. It is empty for congestion controls without an estimate.
+    Returns: float64 array in which 1 is a correct estimate. The array is empty for congestion controls without an
+        estimate.
     """
     # The estimate is 0 before the first round trip is measured.
     known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
@@ -304,7 +305,7 @@ def estimate_moves(traces: Sequence[Trace]) -> Moves:
 def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
     """Difference between two variants, paired by seed, as a median over seeds.
 
-    This is for counts that may be 0 and therefore have no ratio.
+    The difference is for counts that may be 0 and therefore have no ratio.
     """
     rows: pd.DataFrame = frames["sessions"]
     both = paired(rows[rows["preset"] == preset], column, one, other)

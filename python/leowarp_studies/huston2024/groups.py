@@ -10,7 +10,7 @@ TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-
 
 PEAK, OFF_PEAK = "peak", "off-peak"
 CLEAN_PEAK = "peak, no isolated loss"
-"""Name of the sessions without isolated loss. It is used like the name of a preset."""
+"""Name of the sessions without isolated loss. The name is used like the name of a preset."""
 
 DURATION_S = 60
 """Length of every TCP session; this time contains four reconfigurations."""

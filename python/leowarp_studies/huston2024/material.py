@@ -232,7 +232,7 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list[Trace]]:
-    """Traces by condition. The result is empty unless every condition has some, because claims compare conditions."""
+    """Traces by condition. The result is empty unless every condition has traces, because claims compare conditions."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
         traces.setdefault(row["name"], []).append(trace_of(view))

@@ -20,8 +20,8 @@ AROUND_NS = S
 """Length of the windows around a reconfiguration. A rise of the RTT is searched after it, and losses on either side."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
-"""The time without replies is measured with the probes that are sent from this long before a reconfiguration to this
-long after it."""
+"""The time without replies is measured with the probes that are sent within this time before or after a
+reconfiguration."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Handover:
     before_ms: Median round-trip time in the second before.
     highest_ms: Largest round-trip time in the window after the reconfiguration.
     lost_pkts: Number of probes sent in the windows before and after it that were never answered.
-    gap_ms: Longest time between two successive arrivals of replies, among probes sent around the reconfiguration. It is
-        nan if one of these probes was lost.
+    gap_ms: Longest time between two successive arrivals of replies, among probes sent around the reconfiguration. The
+        time is nan if one of these probes was lost.
     """
 
     t_ns: int

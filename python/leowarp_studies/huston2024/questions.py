@@ -47,7 +47,7 @@ JITTER = {
 
 
 def condition(still: tuple[str, ...]) -> str:
-    """Name of a condition in the results. It lists the constant properties of the path.
+    """Name of a condition in the results. The name lists the constant properties of the path.
 
     >>> condition(()), condition(("capacity", "jitter"))
     ('still-nothing', 'still-capacity-jitter')
@@ -102,7 +102,7 @@ def _conditions() -> Part:
     made = content("conditions", TCP_SCENARIO, {}, CONDITION_SEEDS)
     made["set"] |= {"flows.0.congestion_control": "bbr", "access.preset": PEAK}
     every = conditions()
-    # The keys of a condition are varied together. Its name lists the properties that are constant.
+    # The keys of a condition are varied together. The name of a condition lists the properties that are constant.
     cells = [_VARIES | {key: value for what in still for key, value in STILL[what].items()} for still in every.values()]
     made["together"] = [{"name": list(every)} | {key: [cell[key] for cell in cells] for key in _VARIES}]
     made["keep"] = {"runs": "all"}

@@ -126,7 +126,7 @@ def _span_ns(found: Measurement) -> tuple[int, int]:
 
 
 def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
-    """Groups of runs. If there is no schedule, only groups that need none."""
+    """Groups of runs. If there is no schedule, only the groups that need no schedule are made."""
     wanted = (*MAIN, *CURES, *PROPOSALS, *(BY_NAME[name] for name in OTHERS))
     if recording.schedule is None:
         wanted = tuple(variant for variant in wanted if not variant.congestion_control.endswith("_handover"))

@@ -42,8 +42,8 @@ SEEDS, QUICK_SEEDS = 20, 3
 """Number of seeds for the rows of the table, in full and in a quick reproduction."""
 
 NEW_SEEDS = 10
-"""Number of seeds for the proposals as written and for BBR version 3. With ten values, an interval goes from the 2nd to
-the 9th."""
+"""Number of seeds for the study's proposals exactly as written, and for BBR version 3. With ten values, an interval
+goes from the 2nd to the 9th."""
 
 FLOOD_S, PACED_S = 380, 1800
 """The study's flood ping lasted 380 s. Here, a run sends 1,800 pings, one per second. With a loss of 1 to 2 %, 18 to 36
@@ -168,8 +168,8 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions. They show how results depend
-    on the profile's isolated loss."""
+    """Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions. These sessions show how
+    results depend on the profile's isolated loss."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",
@@ -220,7 +220,7 @@ def _in_quick_schedule(place: int) -> bool:
 
 
 def capacity_instants() -> list[datetime]:
-    """Start times of the capacity tests. They are four hours apart, at a varying second of the minute, as with any
+    """Start times of the capacity tests. The tests are four hours apart, at a varying second of the minute, as with any
     timer.
 
     >>> len(capacity_instants()), capacity_instants()[1].isoformat()

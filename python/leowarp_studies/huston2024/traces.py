@@ -145,7 +145,8 @@ def trace_of(
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
-    # The last bin has full width even if the run ends before. Its goodput is therefore a mean over the full width.
+    # The last bin has full width even if the run ends before. The goodput of this bin is therefore a mean over the full
+    # width.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     if changes_ns is None:
         changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
@@ -187,7 +188,7 @@ def _hystart(tables: Tables, source: str) -> pd.DataFrame:
 
 
 def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFrame, lost: pd.DataFrame) -> SlowStart:
-    """End of the first slow start. This is when the threshold is first set.
+    """End of the first slow start. The end is when the threshold is first set.
 
     Counters are read once per second. HyStart's first count is taken as the cause only if no packet was lost before.
 

@@ -140,7 +140,7 @@ def in_step(variants: Sequence[Variant]) -> dict[str, Any]:
     }
     for key, default in _KEYS.items():
         values = [variant.set.get(key, default) for variant in variants]
-        # If no variant of the group changes a key, it is left out, and the scenario's own value applies.
+        # A key that no variant of the group changes is left out, and the scenario's own value applies.
         if any(value != default for value in values):
             table[key] = values
     return table

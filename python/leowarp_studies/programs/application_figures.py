@@ -94,8 +94,8 @@ def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series
 
 
 def _seconds(axes: Axes, values: pd.Series) -> None:
-    """Make an axis for load times. It starts at 0, or is logarithmic if the largest is more than `MOST_RATIO` times the
-    smallest."""
+    """Make an axis for load times. The axis starts at 0, or is logarithmic if the largest is more than `MOST_RATIO`
+    times the smallest."""
     if values.max() <= MOST_RATIO * values.min():
         axes.set_xlim(0, 1.08 * values.max())
         return

@@ -17,10 +17,10 @@ VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 """Groups of runs by path."""
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
-"""A page load takes some 1.5 s over the paths with route changes. It takes less over the access link, whose round trip
-is half as long. The starts are chosen so that the path changes in the middle of the load."""
+"""A page load takes some 1.5 s over the paths with route changes. A page load takes less over the access link, whose
+round trip is half as long. The starts are chosen so that the path changes in the middle of the load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
-"""Time after which a page load counts as failed. This is before the next route change."""
+"""Time after which a page load counts as failed. The limit is before the next route change."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
 """The route change comes 6 s after this start, and reconfigurations 4 s and 19 s after it."""
 VIDEO_SEEDS = (1, 2)
@@ -30,7 +30,8 @@ VIDEO_KEYS: dict[str, dict[str, Any]] = {
     STARLINK: {"access.capacity": "10 Mbit/s", "access.queue": "200 pkts"},
     MOBILE: {},
 }  # fmt: skip
-"""Films last longer than transfers, so they use half the rate. Their queues hold packets for the same time."""
+"""Films last longer than transfers, so they use half the rate. The queues of these runs hold packets for the same
+time."""
 LADDERS_KBPS = {
     CHANGES: "1000,2000,4000,6000,8000",
     STARLINK: "1000,2000,4000,6000,8000",
@@ -59,8 +60,8 @@ _WHY = {
 
 
 def _samples(path: str, condition: str, seeds: Sequence[int]) -> Iterator[tuple[str, tuple[str, str], dict[str, Any]]]:
-    """Samples of a path. Each has the stations of server and client and the scenario's keys. A quick study uses the
-    first sample."""
+    """Samples of a path. Each sample has a name, the stations of server and client, and the scenario's keys. A quick
+    study uses the first sample."""
     if path == CHANGES:
         for change in runs.looked_at():
             ends = (change.pair.source, change.pair.destination)

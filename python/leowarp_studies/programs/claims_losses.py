@@ -81,8 +81,8 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.5 of programs (aioquic, quic/recovery.py: a window of 128 packet numbers).
 def a_receiver_forgets(frames: Frames) -> Outcome:
-    """Packets that were spuriously declared lost and never acknowledged. Their number is compared with that of packets
-    that arrived beyond the receiver's window.
+    """Packets that were spuriously declared lost and never acknowledged. The number of these packets is compared with
+    that of packets that arrived beyond the receiver's window.
 
     Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, as sums over changes.
     """

@@ -60,7 +60,7 @@ def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Means over runs by sender: late packets, packets declared lost, and those of the latter that the sender
+    """Means over runs by sender: late packets, packets declared lost, and the part of these losses that the sender
     recognised as spurious.
 
     Raises TraceError if no packet was late.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of a sender's loss detection. They are read from the logs that its programs left in a run directory."""
+"""Decisions of a sender's loss detection. The decisions are read from the logs that its programs left in a run
+directory."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """Counts of flow 0's server. They come from the statistics that its client printed, or else from its qlog.
+    """Counts of flow 0's server. The counts come from the statistics that its client printed, or else from its qlog.
 
     Raises TraceError if neither exists.
     """
@@ -73,9 +74,9 @@ def from_qlog(lines: Iterable[str]) -> Losses:
     """Counts of 1RTT packets from a qlog with one JSON text per line (application/qlog+json-seq).
 
     >>> lost = '{"name": "recovery:packet_lost", "data": {"header": {"packet_type": "1RTT", "packet_number": 7}}}'
-    >>> heard = '{"name": "transport:packet_received", "data": {"header": {"packet_type": "1RTT"}, "frames": [
-    ...           {"frame_type": "ack", "acked_ranges": [[6, 8]]}]}}'
-    >>> from_qlog([lost, heard.replace(chr(10), "")])
+    >>> heard = ('{"name": "transport:packet_received", "data": {"header": {"packet_type": "1RTT"}, "frames": ['
+    ...          '{"frame_type": "ack", "acked_ranges": [[6, 8]]}]}}')
+    >>> from_qlog([lost, heard])
     Losses(declared_pkts=1, found_spurious_pkts=1)
     """
     declared, spurious, waiting = 0, 0, set[int]()

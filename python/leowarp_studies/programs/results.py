@@ -124,7 +124,7 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
     """A transfer's share of the data that arrived for it and the competing transfer, counted while both had data to
-    send. None if one had ended before."""
+    send. None if one of the two transfers had ended before `from_ns`."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
     # The last bin in which both have data is incomplete, so it is left out.
@@ -166,7 +166,7 @@ def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
         there are none.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
-    (0.5, 400000000.0)
+    (0.5, 500000000.0)
     """
     window = np.ones(DIP_BINS)
     have, wanted = np.convolve(mine, window, "valid"), np.convolve(theirs, window, "valid")

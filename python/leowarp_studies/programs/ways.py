@@ -47,9 +47,9 @@ BY_NAME = {way.name: way for way in WAYS}
 LOADED = ("http1-cubic", "http2-cubic", "http2-bbr", "http3-ngtcp2", "http3-aioquic")
 """Names of `WAYS` that page loads use."""
 PLAYED = ("http1-cubic", "http1-bbr", "http3-aioquic")
-"""Names of `WAYS` that DASH players use. A player fetches one segment at a time over one connection. With this, HTTP/2
-behaves like HTTP/1.1, so it is left out. ngtcp2 is left out because its server cannot serve the manifest of a live
-stream."""
+"""Names of `WAYS` that DASH players use. A player fetches one segment at a time over one connection. In this case
+HTTP/2 behaves like HTTP/1.1, so it is left out. ngtcp2 is left out because its server cannot serve the manifest of a
+live stream."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _flow(name: str, ends: tuple[str, str], start_s: float, served: str, client:
     python = str(programs / "aioquic" / "bin" / "python3") if way.http == "3" else "python3"
     server = f"{python} {{applications}} serve {{port}} {served}".rstrip() + (" --http3" if way.http == "3" else "")
     if way.sender == NGTCP2:
-        # The server delivers files. It makes its key and certificate when it starts.
+        # The server delivers files. The server makes its key and certificate when it starts.
         server = (
             "sh -c 'set -e; python3 {applications} serve {port} --files page; openssl req -x509 -newkey rsa:2048 "
             "-nodes -keyout key -out cert -days 30 -subj /CN=b 2> log; "

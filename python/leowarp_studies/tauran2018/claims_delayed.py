@@ -33,7 +33,7 @@ SIGNS = {
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
-"""Columns with signs of loss at the sender. They are given per packet sent, because a faster session sends more
+"""Columns with signs of loss at the sender. The columns are given per packet sent, because a faster session sends more
 packets."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
@@ -63,7 +63,7 @@ def helps_newreno(frames: Frames) -> Outcome:
 
 # Implements claim 4.5 of tauran2018 (figures 3, 4).
 def leaves_cubic(frames: Frames) -> Outcome:
-    """The effect of delayed ACKs on CUBIC without resequencing. Its goodput should change by less than 10 %.
+    """The effect of delayed ACKs on CUBIC without resequencing. CUBIC's goodput should change by less than 10 %.
 
     An interval that contains 0 does not show that goodput stays: with few seeds, every interval contains 0. The median
     is therefore tested.
@@ -131,8 +131,8 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """Hybla's goodput with and without delayed ACKs. It is compared with the study's numbers and with the two other
-    algorithms.
+    """Hybla's goodput with and without delayed ACKs. Hybla's goodput is compared with the study's numbers and with the
+    two other algorithms.
 
     tcp_hybla.c increases the window for each ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it for each
     acknowledged segment. Delayed ACKs therefore slow only Hybla's growth.
@@ -358,8 +358,8 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
 
 
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
-    """Text that says why a claim does not fully hold: the parts that fail, and counts from the sessions. It is empty if
-    the claim holds."""
+    """Text that says why a claim does not fully hold: the parts that fail, and counts from the sessions. The text is
+    empty if the claim holds."""
     if all(parts.values()):
         return ""
     named = not_so({SIGNS.get(what, what): held for what, held in parts.items()})

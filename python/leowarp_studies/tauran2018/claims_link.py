@@ -79,7 +79,8 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 def goodput_is_low(frames: Frames) -> Outcome:
     """Goodput without resequencing at each SNR, compared with goodput on the same path without fading.
 
-    The path without fading shows that the channel is the limit. Its runs last 60 s, of which the last 40 s count.
+    The path without fading shows that the channel is the limit. Runs over this path runs last 60 s, of which the last
+    40 s count.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `without_errors_bps`.
     """
@@ -88,7 +89,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
         for control, delayed in OURS
     }
     highest = max(value.median for values in curves.values() for value in values)
-    # This is the capacity of the path, so one congestion control that reaches it is enough.
+    # This rate is the capacity of the path, so one congestion control that reaches it is enough.
     free_bps = max(_settled_bps(frames, control) for control in ("reno", "cubic"))
     parts = {
         f"{ev.label(control)}, {delayed}": all(value.median < LINK_BPS / 10 for value in values)

@@ -21,8 +21,8 @@ ms with three; equal times between transmissions are an assumption."""
 WAIT_MS = 10.0
 """From this waiting time on, the study calls a wait long (claim 4.10)."""
 NEAR_MS = 2.5
-"""A waiting time counts as one round if it differs by at most this: the packets of a burst start some tenths of a ms
-apart."""
+"""A waiting time counts as one round if it differs from a round by at most this time: the packets of a burst start some
+tenths of a ms apart."""
 TIMER_MS = 38.0
 """A longer waiting time may be caused by the delayed-ACK timer, which is two rounds long."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
@@ -62,7 +62,7 @@ def waits_follow_rounds(frames: Frames) -> Outcome:
 def cubic_grows_more_often(frames: Frames) -> Outcome:
     """Share of time in slow start or recovery: CUBIC's minus NewReno's, with delayed ACKs and without resequencing.
 
-    The study infers this share from retransmissions (its table 1). Here it is read from the sender's socket.
+    The study infers this share from retransmissions (its table 1). Here the share is read from the sender's socket.
 
     Returns: Numbers: `<name>_ratio` (one value per SNR), `difference` (median over SNRs, with its interval).
     """

@@ -114,8 +114,8 @@ def effects(
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Data sets whose sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). They replace the
-    frames of the functions above."""
+    """Data sets whose sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). The data sets
+    replace the frames of the functions above."""
     return {"sessions": frames["by_acks"]}
 
 

@@ -99,7 +99,7 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left.set_xlabel("SNR, dB")
     left.legend(loc="lower left")
     # All seeds have the same number of codewords, so the means of the shares add up to 100 %. Medians of the single
-    # shares would not.
+    # shares would not add up to this sum.
     shares = channel.groupby("snr_db").mean(numeric_only=True)
     columns = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     names = ["at once", "after 1", "2", "3 retransmissions", "lost"]
@@ -260,7 +260,7 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 def _legend_once(drawn: Figure, axes: Axes) -> None:
-    """Add a legend to a figure. It is taken from one panel and has each name once."""
+    """Add a legend to a figure. The legend is taken from one panel and has each name once."""
     handles, texts = axes.get_legend_handles_labels()
     named = dict(zip(texts, handles, strict=True))
     drawn.legend(list(named.values()), list(named), loc="outside upper right", ncols=len(named))

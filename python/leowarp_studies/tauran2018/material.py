@@ -96,7 +96,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     # Only traces of seed 1 can be read, because those of other sessions are not kept.
     kept = _views(rows["first"], folder / "first")
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
-    # Claims evaluate whole curves. If a point were missing, they would compare other SNRs than they state.
+    # Claims evaluate whole curves. If a point were missing, claims would compare other SNRs than they state.
     if len(sessions) and results.complete(sessions):
         frames["sessions"] = frames["timers"] = sessions
         frames["codewords"] = results.codewords(
@@ -132,10 +132,11 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Sessions that differ in one thing from the study's own. They are used for the claims whose runs they include.
+    """Sessions that differ in one thing from the study's own. Such sessions are used for the claims whose runs they
+    include.
 
-    Without the minimum of the RTO, this is only claim 4.11. If retransmissions take capacity, these are all claims that
-    use only sessions.
+    For sessions without the minimum of the RTO, this is only claim 4.11. For sessions whose retransmissions take
+    capacity, these are all claims that use only sessions.
     """
     samples: list[tuple[str, dict[str, Any]]] = []
     if "rto_floor" in frames:

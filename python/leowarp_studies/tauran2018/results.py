@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
+"""The study's data sets for claims and figures. The data sets have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def complete(frame: pd.DataFrame) -> bool:
 
 
 def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
-    """Effect of the channel on all codewords, including those that carry no packet. It is computed without a run.
+    """Effect of the channel on all codewords, including those that carry no packet. The effect is computed without a
+    run.
 
     Columns: `snr_db, seed, lost_ratio`, and `decoded0_ratio` to `decoded3_ratio` (decoded after this number of
         retransmissions).

@@ -109,15 +109,15 @@ ASSUMPTIONS = (
     # The bandwidth-delay product is 807 packets of 1,115 bytes (40 Mbit/s x 180 ms).
     Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
                "about half of the path's bandwidth-delay product"),
-    # The choice of satellite decides how often the route changes. It thereby decides how often packets overtake each
-    # other for reasons other than HARQ.
+    # The choice of satellite decides how often the route changes. The choice of satellite thereby decides how often
+    # packets overtake each other for reasons other than HARQ.
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
     # The study names no time. Other start times show how far results depend on these 600 s.
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
-"""One assumption is changed at a time. Its default is not among the other values."""
+"""One assumption is changed at a time. The default of an assumption is not among the other values."""
 
 BASE = "base"
 """Name of the setting in which all assumptions have their defaults."""
@@ -210,8 +210,8 @@ def _profiles() -> Part:
 
 
 def _by_acks() -> Part:
-    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. They show what Linux's growth per segment
-    changes."""
+    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. These sessions show what Linux's growth per
+    segment changes."""
     content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,
@@ -225,7 +225,8 @@ def _assumptions() -> Part:
     # The keys vary together, one row per setting. In each row one assumption is changed, and the others have their
     # defaults.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
-    # The scenario's name is varied like any key. It becomes the column `name`, from which figures know the setting.
+    # The scenario's name is varied like any key. The name becomes the column `name`, from which figures know the
+    # setting.
     together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
     for mine in ASSUMPTIONS:
         together[mine.key] = [value if each is mine else mine.default for each, value in settings]
@@ -237,8 +238,8 @@ def _assumptions() -> Part:
 
 
 def _rto_floor() -> Part:
-    """Sessions with resequencing in which the RTO lacks Linux's minimum. They show whether the RTO then follows the
-    RTT's variation."""
+    """Sessions with resequencing in which the RTO lacks Linux's minimum. These sessions show whether the RTO then
+    follows the RTT's variation."""
     content = _content("rto_floor", FEW_SNRS_DB, ALGORITHMS[:2], 1, SEEDS)
     content["set"] |= {"tcp.sysctl": RTO_FLOOR}
     content["parameters"] |= {
@@ -273,7 +274,7 @@ def _content(
     Algorithms with windows that grow per ACK are kernel modules compiled for the guest. The others are in the guest's
     kernel.
     """
-    # These modules are examples that come with leowarp. They are compiled for the guest when a run needs them.
+    # These modules are examples that come with leowarp. The modules are compiled for the guest when a run needs them.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]
     return {
         "name": name,

@@ -45,7 +45,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
     """Text with the effect of delayed ACKs if the window grows per ACK; empty without such runs."""
     if "by_acks" not in frames:
         return ""
-    # This tests the cause: the module differs from Linux's algorithm only in how its window grows.
+    # The comparison tests the cause: the module differs from Linux's algorithm only in how its window grows.
     theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS[control], resequencing=resequencing)
     same = ev.effect(ev.like_by_acks(frames), "goodput_bps", control, resequencing=resequencing)
     return (
@@ -71,7 +71,7 @@ def growth_text(frames: Frames) -> str:
 
 def held_text(frames: Frames) -> str:
     """Text with the time for which the receiver's window limited the sender, until its window reached the larger size
-    of `GROWN_PKTS`. It is empty if the limit does not matter.
+    of `GROWN_PKTS`. The text is empty if the limit does not matter.
 
     The kernel counts this time (`tcpi_rwnd_limited`). A window limited in this way does not show the effect of delayed
     ACKs.

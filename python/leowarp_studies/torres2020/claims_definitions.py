@@ -19,7 +19,7 @@ TWO_SEQUENCES = ((1, 2, 4, 5, 3, 6), (1, 2, 5, 4, 3, 6))
 LATE_RATIO = (1 / 6, 2 / 6)
 """Share of late packets in each sequence; the study has 16.6 % and 33.3 %."""
 INVOLVED_RATIO = (3 / 6, 3 / 6)
-"""Share that packets 3, 4 and 5 are of each sequence; the study has 50 %."""
+"""Packets 3, 4 and 5 as a share of each sequence; the study has 50 %."""
 
 STUDY_ENTROPY_NATS = {0.8585: 3.3, 0.075: 0.75}
 """E_r by jitter in ms, from the study's text about figure 8 (normal distribution, "approximately")."""
@@ -90,7 +90,7 @@ def percentages_mislead(frames: Frames) -> Outcome:
     parts = {
         "late: 16.6 % and 33.3 %": bool(np.allclose(late, LATE_RATIO)),
         "3, 4 and 5: 50 % in both": bool(np.allclose(involved, INVOLVED_RATIO)),
-        # By one definition the sequences are equal, and by the other one of them is twice as bad. A percentage
+        # By one definition the two sequences are equal; by the other, one sequence is twice as bad. A percentage
         # therefore misses the difference.
         "readings disagree": bool(np.isclose(involved[0], involved[1])) and not np.isclose(late[0], late[1]),
     }

@@ -148,8 +148,8 @@ def displacement_grows(frames: Frames) -> Outcome:
 def entropy_grows(frames: Frames) -> Outcome:
     """E_r over the logarithm of jitter for each distribution: is it linear, and what is the order of the distributions?
 
-    If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). This does not hold for
-    a jitter up to the spacing of packets: displacements are then small whole numbers.
+    If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). This rule does not
+    hold for a jitter up to the spacing of packets: displacements are then small whole numbers.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """

@@ -55,7 +55,7 @@ Lines = Mapping[tuple[str, str], pd.DataFrame]
 """Curves by distribution and algorithm."""
 
 Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
-"""Function that evaluates curves. It returns the parts of a verdict, a text and the numbers."""
+"""Function that evaluates curves. The function returns the parts of a verdict, a text and the numbers."""
 
 
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
@@ -118,8 +118,8 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
             span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
     parts = {
         "collapses in all": len(half) == len(lines),
-        # "Quite different" is taken to mean a factor of 1.5. This is much more than the MDs of the distributions differ
-        # at equal jitter (0.87 to 0.74).
+        # "Quite different" is taken to mean a factor of 1.5. This factor is much more than the MDs of the distributions
+        # differ at equal jitter (0.87 to 0.74).
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
         # "A small range of jitter" is taken to mean a fifth of the 10 ms that the study covers.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
@@ -227,7 +227,7 @@ def _fall_text(line: pd.DataFrame) -> str:
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
     """Text with the result of the claim's test on each other TCP, and the sender's reactions in one transfer on each
     TCP."""
-    # This tests the cause: each of these TCPs differs in one mechanism.
+    # The comparison tests the cause: each of these TCPs differs in one mechanism.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     there = ev.profiles_of(mechanisms)
     verdicts = []

@@ -160,7 +160,7 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
 
 
 def simulated_entropy(distribution: str, jitter_ms: float) -> float:
-    """Calculated E_r of a probe, for the causes of verdicts. It uses neither kernel nor network."""
+    """Calculated E_r of a probe, for the causes of verdicts. The calculation uses neither kernel nor network."""
     return simulation.measured_pkts_nats(distribution, jitter_ms / 1e3)[1]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
+"""The study's data sets for claims and figures. The data sets have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -143,7 +143,8 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
     frame = pd.DataFrame({"distribution": rows["distribution"], "jitter_ns": rows["jitter_ns"].astype("int64")})
     for name, column in PROBE_COLUMNS.items():
         frame[name] = rows[column].astype("float64")
-    # Without jitter no packet is displaced, so RD has one entry. Its entropy is 0, but the computation gives -0.
+    # Without jitter no packet is displaced, so RD has one entry. The entropy of this RD is 0, but the computation gives
+    # -0.
     frame["entropy_nats"] = frame["entropy_nats"].abs()
     return frame.sort_values(["distribution", "jitter_ns"], kind="stable").reset_index(drop=True)
 

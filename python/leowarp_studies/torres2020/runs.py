@@ -47,7 +47,7 @@ JITTERS_US = (
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
 """62 jitters from 0 to 10 ms. The study gives this number and six of the values. The other values are an assumption.
-They are closer together near the study's collapses, and where E_r, a logarithm, changes fast."""
+The jitters are closer together near the study's collapses, and where E_r, a logarithm, changes fast."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
 """Every eighth jitter, and the jitters that the study names."""
@@ -133,8 +133,8 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """Transfers on variants of Linux 6.12's TCP, with fewer jitters. They show which part of TCP determines the cost of
-    jitter."""
+    """Transfers on variants of Linux 6.12's TCP, with fewer jitters. These transfers show which part of TCP determines
+    the cost of jitter."""
     names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
     content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
     # Runs with leowarp's own loss detection are in separate groups, because Linux's own TCPs have no key for it.

@@ -2,9 +2,9 @@
 """Calculated results of a probe over a jittered path, without the kernel, netem or leowarp's library.
 
 Packet k leaves at k / R and has an independent delay. Packets arrive in the order of the sums of both. The metrics are
-computed slowly and literally, as RFC 5236 describes them. This serves as reference for jitters whose mean displacement
-has no closed form. These are jitters below some 0.6 ms, at which packets are displaced by few whole places, and above
-some 4 ms, at which tails exceed the threshold.
+computed slowly and literally, as RFC 5236 describes them. The calculation serves as reference for jitters whose mean
+displacement has no closed form. These are jitters below some 0.6 ms, at which packets are displaced by few whole
+places, and above some 4 ms, at which tails exceed the threshold.
 
 Closed form. If a packet's delay is x above the mean, the packets that overtake it outnumber those that it overtakes by
 R x. Hence MD = R E|x|, where R is the packet rate. E|x| is sqrt(3)/2 times sigma for the uniform distribution,
@@ -104,8 +104,8 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # This is the inverse of the distribution truncated at 4. It gives the same result as discarding larger random
-        # numbers.
+        # This is the inverse of the distribution truncated at 4. The inverse gives the same result as discarding larger
+        # random numbers.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
@@ -166,7 +166,7 @@ def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
 def entropy_nats(rd: Mapping[int, float]) -> float:
     """Reordering entropy: E_r = -sum RD[i] ln RD[i].
 
-    This is the Shannon entropy of RD in nats, as section 3 of the study defines it.
+    This sum is the Shannon entropy of RD in nats, as section 3 of the study defines it.
 
     >>> round(entropy_nats({-4: 0.25, 0: 0.25, 2: 0.5}), 2)
     1.04

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guest's virtual clock. A process spends 256 ns of virtual time to read the clock, so the agent reads it only
-//! where a result needs it. Sleeps end at absolute times.
+//! The guest's virtual clock. Reading the clock costs a process 256 ns of virtual time. The agent therefore reads it
+//! only where a result depends on it. Sleeps end at absolute times.
 
 use crate::base::error::{Error, Result};
 
-/// The network is up this long before the run's time 0. Timers that start at this instant (those of the capture rings)
-/// start at the same instant of every run.
+/// The network is up at least this long before the run's time 0. Timers that start at this instant, such as those of
+/// the capture rings, start at the same instant in every run.
 pub const LEAD_NS: i64 = 1_000_000_000;
 
 /// Time 0 of the run on the guest's clocks.
@@ -13,58 +13,58 @@ pub const LEAD_NS: i64 = 1_000_000_000;
 pub struct Clock {
     /// Monotonic clock at time 0 of the run.
     pub start_ns: i64,
-    /// Real-time clock minus monotonic clock. The guest's clock is never set or slewed.
+    /// The real-time clock minus the monotonic clock. The guest's clock is never set or slewed.
     real_less_monotonic_ns: i64,
 }
 
 impl Clock {
-    /// Time 0 is 10 s after boot, or whole seconds later if building the network takes longer.
+    /// Sets time 0 to 10 s after boot. If building the network takes longer, time 0 is whole seconds later.
     pub fn begin() -> Self {
         const FIRST_NS: i64 = 10_000_000_000;
         const STEP_NS: i64 = 1_000_000_000;
         let before = read(libc::CLOCK_MONOTONIC);
         let real = read(libc::CLOCK_REALTIME);
         let after = read(libc::CLOCK_MONOTONIC);
-        // each reading of the clock takes 256 ns, so the true value is in the middle
+        // each reading of the clock takes 256 ns, so the true value lies in the middle
         let start_ns = FIRST_NS.max(((after + LEAD_NS) / STEP_NS + 1) * STEP_NS);
         Self { start_ns, real_less_monotonic_ns: real - (before + after) / 2 }
     }
 
-    /// Run time now.
+    /// The present run time.
     pub fn now_ns(&self) -> i64 {
         read(libc::CLOCK_MONOTONIC) - self.start_ns
     }
 
-    /// Run time of a real-time clock timestamp.
+    /// Converts a timestamp of the real-time clock to run time.
     pub fn of_real_ns(&self, real_ns: i64) -> i64 {
         real_ns - self.real_less_monotonic_ns - self.start_ns
     }
 
-    /// A run time on the real-time clock.
+    /// Converts a run time to the real-time clock.
     pub fn real_ns(&self, t_ns: i64) -> i64 {
         t_ns + self.start_ns + self.real_less_monotonic_ns
     }
 
-    /// Run time of a monotonic clock timestamp.
+    /// Converts a timestamp of the monotonic clock to run time.
     pub fn of_monotonic_ns(&self, monotonic_ns: i64) -> i64 {
         monotonic_ns - self.start_ns
     }
 
-    /// A run time on the monotonic clock.
+    /// Converts a run time to the monotonic clock.
     pub fn monotonic_ns(&self, t_ns: i64) -> i64 {
         self.start_ns + t_ns
     }
 
-    /// Run time on the monotonic clock as seconds and nanoseconds.
+    /// Converts a run time to the monotonic clock, in seconds and nanoseconds.
     pub fn monotonic(&self, t_ns: i64) -> libc::timespec {
         let at = self.monotonic_ns(t_ns);
         libc::timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 }
     }
 
-    /// Sleeps until a run time. Returns false if a signal came first.
+    /// Sleeps until a run time. Returns false if a signal interrupted the sleep.
     pub fn sleep_until(&self, t_ns: i64) -> Result<bool> {
         let when = self.monotonic(t_ns);
-        // SAFETY: `when` lives through the call.
+        // SAFETY: `when` outlives the call.
         let result = unsafe {
             libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const when, std::ptr::null_mut())
         };
@@ -81,17 +81,17 @@ pub fn sleep(duration_ns: i64) -> Result<()> {
     Clock { start_ns: read(libc::CLOCK_MONOTONIC), real_less_monotonic_ns: 0 }.sleep_until(duration_ns).map(|_| ())
 }
 
-/// Removes the slack of timers, whose default of 50 us would delay the end of sleeps. Threads created later inherit the
-/// timer slack.
+/// Removes the slack of timers. The default of 50 us would delay the end of sleeps. Threads that are created later
+/// inherit this setting.
 pub fn disable_timer_slack() -> Result<()> {
-    // SAFETY: plain system call.
+    // SAFETY: this is a plain system call.
     crate::base::error::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }, "set the timer slack")
         .map(|_| ())
 }
 
 fn read(clock: libc::clockid_t) -> i64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` lives through the call, which cannot fail for these clocks.
+    // SAFETY: `t` outlives the call, which cannot fail for these clocks.
     unsafe { libc::clock_gettime(clock, &raw mut t) };
     t.tv_sec * 1_000_000_000 + t.tv_nsec
 }

@@ -8,27 +8,27 @@ use leowarp_timeline::Event;
 use serde_json::{json, Map, Value};
 use std::sync::Arc;
 
-/// Of one run.
+/// State of one run.
 #[derive(Clone)]
 pub struct Context<'a> {
     pub setup: &'a Setup,
-    /// The whole timeline, including its events at the start.
+    /// All events of the timeline, including those at the start.
     pub events: &'a [Event],
     pub clock: Clock,
     pub ending: Arc<Ending>,
-    /// Header of each record file, without the columns.
+    /// Header of every record file, except the columns.
     pub header: Map<String, Value>,
 }
 
 impl<'a> Context<'a> {
-    /// Context of a run whose clock is set.
+    /// Creates the context of a run whose clock is set.
     pub fn new(setup: &'a Setup, events: &'a [Event], clock: Clock) -> Self {
         let is_watched = setup.ends == Ends::Flows || !setup.observe.truth;
         let ending = Arc::new(Ending::new(setup.duration_ns, is_watched));
         Self { setup, events, clock, ending, header: header(setup) }
     }
 
-    /// Header of a table with one further field.
+    /// Header of a table with one additional field.
     pub fn header_with(&self, key: &str, value: Value) -> Map<String, Value> {
         let mut header = self.header.clone();
         header.insert(key.into(), value);
@@ -38,14 +38,14 @@ impl<'a> Context<'a> {
 
 fn header(setup: &Setup) -> Map<String, Value> {
     let mut header = Map::new();
-    // null: unknown when the table is opened; end.json will contain it
+    // null = not known when the table is opened; end.json will contain the duration
     let duration_ns = (setup.ends == Ends::Duration).then_some(setup.duration_ns);
     header.insert("duration_ns".into(), duration_ns.into());
     header.insert("directions".into(), setup.links.iter().flat_map(|link| directions(setup, link)).collect());
     header
 }
 
-/// Both directions of a link: sending node, receiving node, kind of link.
+/// For both directions of a link: the sending node, the receiving node and the kind of link.
 fn directions(setup: &Setup, link: &Link) -> [Value; 2] {
     let (a, b) = (&setup.nodes[link.a].name, &setup.nodes[link.b].name);
     let kind = format!("{:?}", link.kind).to_lowercase();

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! End of the run, which may be unknown in advance, and the bell that flows ring when they end.
+//! The end of the run, which may not be known in advance, and the bell that flows ring when they end.
 //!
-//! The bell is a futex, because its waiters must also wake at an instant of the virtual clock. A condition variable of
-//! the standard library would read that clock and thereby advance it.
+//! The bell is a futex, because a thread that waits for it must also wake at an instant of the virtual clock. A
+//! condition variable of the standard library would read the virtual clock, and reading advances that clock.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::SeqCst};
 
-/// State shared by all threads that need the end.
+/// State that is shared by all threads that need the run's end.
 #[derive(Debug)]
 pub struct Ending {
     end_ns: AtomicI64,
     rung: AtomicU32,
-    /// Whether ends of flows are noted, which costs a reading of the clock.
+    /// Whether the ends of flows are recorded. Recording an end costs one reading of the clock.
     is_watched: bool,
 }
 
 impl Ending {
-    /// Ending of a run that is over at `duration_ns` unless it ends earlier.
+    /// Ending of a run that is over at `duration_ns`, unless something ends the run earlier.
     pub fn new(duration_ns: i64, is_watched: bool) -> Self {
         Self { end_ns: AtomicI64::new(duration_ns), rung: AtomicU32::new(0), is_watched }
     }
 
-    /// End of the run, as far as it is known.
+    /// End of the run, as far as it is known at present.
     pub fn end_ns(&self) -> i64 {
         self.end_ns.load(SeqCst)
     }
 
-    /// Ends the run at a run time, ns. A sleeper only notices after [`Ending::ring`].
+    /// Ends the run at the run time `t_ns`. Sleeping threads notice this only after [`Ending::ring`].
     pub fn set_end_ns(&self, t_ns: i64) {
         self.end_ns.store(t_ns, SeqCst);
     }
 
-    /// Whether a flow should note the time of its end, and ring.
+    /// Whether a flow should record the time of its end, and then ring.
     pub fn is_watched(&self) -> bool {
         self.is_watched
     }
@@ -46,16 +46,17 @@ impl Ending {
     /// Wakes all threads in [`Ending::sleep_until`].
     pub fn ring(&self) {
         self.rung.fetch_add(1, SeqCst);
-        // SAFETY: plain system call on a word that lives as long as `self`.
+        // SAFETY: this is a plain system call on a word that lives as long as `self`.
         unsafe { libc::syscall(libc::SYS_futex, self.rung.as_ptr(), WAKE, i32::MAX) };
     }
 
-    /// Sleeps until a run time, or until the bell has rung more than `rung` times. Returns false in the latter case.
+    /// Sleeps until a run time, or until the bell has rung more than `rung` times since the start. Returns false in the
+    /// latter case.
     pub fn sleep_until(&self, clock: Clock, t_ns: i64, rung: u32) -> Result<bool> {
         let when = clock.monotonic(t_ns);
         let nobody = std::ptr::null::<u32>();
         loop {
-            // SAFETY: the word and the time live through the call.
+            // SAFETY: the word and the time outlive the call.
             let result = unsafe {
                 libc::syscall(libc::SYS_futex, self.rung.as_ptr(), WAIT, rung, &raw const when, nobody, ANYBODY)
             };
@@ -73,7 +74,7 @@ impl Ending {
 }
 
 const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-/// Sleeps until an absolute time of the monotonic clock.
+/// Makes the futex sleep until an absolute time of the monotonic clock.
 const WAIT: i32 = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
-/// FUTEX_BITSET_MATCH_ANY
+/// The value of FUTEX_BITSET_MATCH_ANY.
 const ANYBODY: u32 = u32::MAX;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors, each printed once on the guest's standard output as `leowarp: {"error": ..., "hint": ...}`.
+//! Errors. Each is printed once on the guest's standard output, as `leowarp: {"error": ..., "hint": ...}`.
 
 use std::io;
 
-/// Errors are grouped by the reader's possible actions.
+/// Errors are grouped by what the reader can do about them.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The input is inconsistent because the host wrote it wrongly.
@@ -18,7 +18,7 @@ pub enum Error {
     /// A user program behaved in a manner that the scenario does not expect, or cannot run.
     #[error("{what}")]
     Program { what: String, hint: String },
-    /// The host directory could not be written.
+    /// A file in the host's directory could not be written.
     #[error("write {file}: {source}")]
     Output { file: String, source: io::Error },
     /// The run's own results contradict each other.
@@ -26,16 +26,16 @@ pub enum Error {
     Broken(String),
 }
 
-/// Of this program.
+/// Result of the functions of this program.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// The last failed system call, with its purpose.
+    /// Error of the last system call. `attempt` is the call's purpose.
     pub fn last_os(attempt: impl Into<String>) -> Self {
         Self::Kernel { attempt: attempt.into(), source: io::Error::last_os_error() }
     }
 
-    /// Error number of a system call, with its purpose.
+    /// Error for an error number of a system call. `attempt` is the call's purpose.
     pub fn errno(attempt: impl Into<String>, errno: i32) -> Self {
         Self::Kernel { attempt: attempt.into(), source: io::Error::from_raw_os_error(errno) }
     }
@@ -47,7 +47,7 @@ impl Error {
         }
     }
 
-    /// The advice.
+    /// Advice on what to do about the error.
     pub fn hint(&self) -> String {
         match self {
             Self::Input(_) => {
@@ -67,7 +67,7 @@ impl Error {
     }
 }
 
-/// Result of a system call that returns -1 on failure.
+/// Checks the result of a system call, which is -1 on failure.
 pub fn check<T: Copy + PartialEq + From<i8>>(result: T, attempt: &str) -> Result<T> {
     if result == T::from(-1) {
         Err(Error::last_os(attempt))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of the output directory, which is the working directory. A full disk of the host is only reported by `write`
-//! (hostfs), so each write is checked and nothing is left to `close`.
+//! Files of the output directory, which is the agent's working directory. Only `write` reports that the host's disk is
+//! full (hostfs). Each write is therefore checked, and nothing is left to `close`.
 
 use crate::base::error::{Error, Result};
 use leowarp_timeline::record::{header, Record};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::marker::PhantomData;
 
-/// Size of a buffer: a write costs 10 us, and the first touch of a buffer's 16 pages costs 160 us.
+/// Size of a buffer. A write costs 10 us, and the first touch of the 16 pages of a buffer costs 160 us.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A file that is written sequentially.
@@ -20,13 +20,13 @@ pub struct Output {
 }
 
 impl Output {
-    /// Creates the file, or empties it.
+    /// Creates the file, or empties it if it exists.
     pub fn create(name: &str) -> Result<Self> {
         let file = File::create(name).map_err(|source| Error::Output { file: name.into(), source })?;
         Ok(Self { name: name.into(), file, buffer: Vec::with_capacity(BUFFER_BYTES + 4096) })
     }
 
-    /// Buffer for the next bytes; call [`Output::relieve`] afterwards.
+    /// Buffer to which callers append the next bytes. They must call [`Output::relieve`] afterwards.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
@@ -58,14 +58,14 @@ pub struct Rows<R: Record> {
 }
 
 impl<R: Record> Rows<R> {
-    /// `extra` is added to the header.
+    /// Creates the table. The fields of `extra` are added to the header.
     pub fn create(extra: &serde_json::Map<String, serde_json::Value>) -> Result<Self> {
         let mut output = Output::create(&format!("{}.rec", R::TABLE.table))?;
         output.buffer().extend(header(&R::TABLE, extra));
         Ok(Self { output, kind: PhantomData })
     }
 
-    /// Adds a record; it is written when the buffer is full.
+    /// Adds a record, which is written as soon as the buffer is full.
     pub fn push(&mut self, record: &R) -> Result<()> {
         record.put(self.output.buffer());
         self.output.relieve()

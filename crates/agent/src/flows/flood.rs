@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A flood of pings: the next request is sent when the previous one is answered or a fixed time has passed, whichever
-//! comes first (`ping -f` of iputils). An answer also counts for all earlier requests, so a lost request does not delay
-//! the others. A separate thread waits for the answers.
+//! A flood of pings. The next request is sent when the previous one is answered or when a fixed time has passed,
+//! whichever comes first (`ping -f` of iputils). An answer also counts for all earlier requests. A lost request
+//! therefore does not delay later ones. A separate thread waits for the answers.
 
 use super::probe::Probe;
 use super::socket;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::sync::Arc;
 
 const STACK_BYTES: usize = 256 * 1024;
-/// IP header, at most 60 bytes, and ICMP header.
+/// Size of an IP header of at most 60 bytes and of an ICMP header.
 const REPLY_BYTES: usize = 60 + 8;
 const ICMP_ECHOREPLY: u8 = 0;
 const ICMPV6_ECHO_REPLY: u8 = 129;
@@ -25,9 +25,9 @@ const ICMPV6_ECHO_REPLY: u8 = 129;
 pub struct Flood {
     pub flow: usize,
     socket: OwnedFd,
-    /// Run time of its end; i64::MIN = it has not ended, or ends are not noted.
+    /// Run time at which the flood ended. i64::MIN = the flood has not ended, or ends are not recorded.
     end_ns: Arc<AtomicI64>,
-    /// Taken by the flood's thread.
+    /// The flood's thread takes the sender when it starts.
     sender: Option<Sender>,
 }
 
@@ -39,7 +39,7 @@ struct Sender {
     start_ns: i64,
     stop_ns: i64,
     packets: u64,
-    /// Time from a request to the next one if there is no answer.
+    /// If there is no answer, time from a request to the next one.
     silence_ns: i64,
 }
 
@@ -61,7 +61,7 @@ impl Flood {
         Ok(Self { flow, socket, end_ns: Arc::new(AtomicI64::new(i64::MIN)), sender: Some(sender) })
     }
 
-    /// Starts the flood's thread, which sleeps until the flow starts. If the thread fails, the run fails at once.
+    /// Starts the flood's thread, which sleeps until the flow starts. If the thread fails, the run fails immediately.
     pub fn start(&mut self, clock: Clock, ending: &Arc<Ending>) -> Result<()> {
         let Some(sender) = self.sender.take() else { return Ok(()) };
         let (end_ns, ending) = (self.end_ns.clone(), ending.clone());
@@ -78,19 +78,19 @@ impl Flood {
         started.map(|_| ()).map_err(|source| Error::Kernel { attempt: "start a flood's thread".into(), source })
     }
 
-    /// Run time of the flood's end, if ends are noted.
+    /// Run time at which the flood ended, if ends are recorded.
     pub fn end_ns(&self) -> Option<i64> {
         Some(self.end_ns.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
     }
 
-    /// Marks packets sent from now on; `in_flight = "source"` chooses their path by the mark.
+    /// Marks packets sent from now on. With `in_flight = "source"`, the mark selects their path.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }
 }
 
 impl Sender {
-    /// Sends until the flood is over; returns that time.
+    /// Sends requests until the flood is over, and returns the time of its end.
     fn run(mut self, clock: Clock, ending: &Ending) -> Result<i64> {
         let timer = timer()?;
         while !clock.sleep_until(self.start_ns)? {}
@@ -109,13 +109,13 @@ impl Sender {
         Ok(now_ns)
     }
 
-    /// Waits for the answer to a request; returns false if none came before the deadline.
+    /// Waits for the answer to request `index`. Returns false if no answer arrived before the deadline.
     fn is_answered(&self, index: u16, timer: &OwnedFd, clock: Clock, until_ns: i64) -> Result<bool> {
         let when = libc::itimerspec {
             it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 },
             it_value: clock.monotonic(until_ns),
         };
-        // SAFETY: the value lives through the call.
+        // SAFETY: the value outlives the call.
         let set = unsafe {
             libc::timerfd_settime(timer.as_raw_fd(), libc::TFD_TIMER_ABSTIME, &raw const when, std::ptr::null_mut())
         };
@@ -123,7 +123,7 @@ impl Sender {
         let poll = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         let mut fds = [poll(self.probe.raw()), poll(timer.as_raw_fd())];
         loop {
-            // SAFETY: the descriptors live through the call.
+            // SAFETY: the descriptors outlive the call.
             check(unsafe { libc::poll(fds.as_mut_ptr(), 2, -1) }, "wait for an answer to a ping")?;
             if fds[0].revents != 0 && self.has_come(index)? {
                 return Ok(true);
@@ -134,12 +134,12 @@ impl Sender {
         }
     }
 
-    /// Reads all available answers; returns whether the one to a request is among them.
+    /// Reads all available answers. Returns whether the answer to request `index` is among them.
     fn has_come(&self, index: u16) -> Result<bool> {
         let mut buffer = [0u8; REPLY_BYTES];
         let mut found = false;
         loop {
-            // SAFETY: the buffer has the given size.
+            // SAFETY: the buffer has the size that is passed.
             let n =
                 unsafe { libc::recv(self.probe.raw(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
             if n < 0 && socket::errno() == libc::EAGAIN {
@@ -151,7 +151,7 @@ impl Sender {
     }
 }
 
-/// Flow and number of the request that an IP packet answers; sockets of IPv6 get it without its header.
+/// Flow and number of the request that a packet answers. `packet` has no IP header if the socket is one of IPv6.
 fn answers(packet: &[u8], is_ipv6: bool) -> Option<(u16, u16)> {
     let head_bytes = if is_ipv6 { 0 } else { 4 * usize::from(packet.first()? & 15) };
     let icmp = packet.get(head_bytes..)?;
@@ -161,7 +161,7 @@ fn answers(packet: &[u8], is_ipv6: bool) -> Option<(u16, u16)> {
 }
 
 fn timer() -> Result<OwnedFd> {
-    // SAFETY: plain system call; the descriptor is owned afterwards.
+    // SAFETY: this is a plain system call; the descriptor is owned afterwards.
     unsafe {
         let fd = libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC);
         Ok(OwnedFd::from_raw_fd(check(fd, "make a timer")?))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The workload. Bulk transfers ([`tcp`]) and [`flood`]s of pings have their own threads, the timeline's player sends
-//! [`probe`]s, and each user [`program`] has a thread.
+//! The flows of the workload. Each bulk transfer ([`tcp`]), each [`flood`] of pings and each user [`program`] has
+//! threads of its own. The timeline's player sends [`probe`]s.
 
 pub mod flood;
 pub mod probe;
@@ -19,7 +19,7 @@ use probe::Probe;
 use program::Program;
 use tcp::Transfer;
 
-/// All flows of a run, by kind, in the order of their numbers.
+/// All flows of a run. Flows of one kind are in the order of their numbers.
 pub struct Flows {
     pub transfers: Vec<Transfer>,
     pub probes: Vec<Probe>,
@@ -28,7 +28,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Opens their sockets.
+    /// Opens the sockets of all flows.
     pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
         let mut flows = Self { transfers: vec![], probes: vec![], floods: vec![], programs: vec![] };
         for (i, flow) in setup.flows.iter().enumerate() {
@@ -55,7 +55,7 @@ impl Flows {
         self.programs.iter().try_for_each(|program| program.start(context.clock, &context.ending))
     }
 
-    /// Makes the sockets of the affected flows mark further packets with the path's tag.
+    /// Makes the sockets of the affected flows mark later packets with the tag of the new path.
     pub fn mark(&self, setup: &Setup, changes: &[PathChange]) -> Result<()> {
         for change in changes {
             let ends = (change.source, change.destination);
@@ -78,7 +78,7 @@ impl Flows {
         Ok(())
     }
 
-    /// Number and end of each finished flow that has its own threads.
+    /// Number and end of each finished flow that has threads of its own.
     pub fn ends_ns(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         let transfers = self.transfers.iter().filter_map(|t| Some((t.flow, t.end_ns()?)));
         let floods = self.floods.iter().filter_map(|f| Some((f.flow, f.end_ns()?)));

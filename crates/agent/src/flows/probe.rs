@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pings and datagram streams. This module only sends: packet truth has the times at which each packet left, arrived
-//! and came back.
+//! Pings and streams of datagrams. This module only sends. Packet truth records when each packet left, when it arrived
+//! and when its reply came back.
 
 use super::socket;
 use crate::base::error::{check, Error, Result};
@@ -11,15 +11,16 @@ use leowarp_timeline::setup::{Flow, FlowKind, Setup};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 const UDP_ETHERNET_BYTES: u64 = 8 + 14;
-/// ICMP_FILTER, linux/icmp.h; ICMPV6_FILTER, linux/icmpv6.h
+/// ICMP_FILTER of linux/icmp.h, and ICMPV6_FILTER of linux/icmpv6.h
 const ICMP_FILTER: i32 = 1;
 const SOL_RAW: i32 = 255;
 const ECHO: u8 = 8;
 const ECHO_IPV6: u8 = 128;
-/// Types of ICMP that a socket does not get, as bits: all; all but answers to an echo.
+/// Masks of the ICMP types that a socket does not receive, one bit per type. `NOTHING` blocks all types; `ANSWERS`
+/// blocks all types except answers to an echo.
 const NOTHING: [u32; 8] = [u32::MAX; 8];
 const ANSWERS: u32 = !1;
-/// 129
+/// Blocks all types except 129, the answer to an echo.
 const ANSWERS_IPV6: [u32; 8] = [u32::MAX, u32::MAX, u32::MAX, u32::MAX, !2, u32::MAX, u32::MAX, u32::MAX];
 
 /// A flow of probes that is ready to start.
@@ -28,11 +29,11 @@ pub struct Probe {
     pub flow: usize,
     kind: FlowKind,
     socket: OwnedFd,
-    /// Socket at the destination, which keeps the port open.
+    /// Socket at the destination. It keeps the port open.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
-    /// For a ping: the sum of the packet's 16 bit words without its checksum and its number; none = over IPv6, where the
-    /// kernel puts the checksum in (RFC 3542, 3.1).
+    /// For a ping: the sum of the packet's 16-bit words, without its checksum and its number. None = over IPv6, where
+    /// the kernel writes the checksum (RFC 3542, 3.1).
     word_sum: Option<u32>,
     start_ns: i64,
     stop_ns: i64,
@@ -44,7 +45,7 @@ pub struct Probe {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pace {
     EveryNs(i64),
-    /// Bits per second, bits of a packet.
+    /// Bits per second, and bits per packet.
     Bits(u64, u64),
     PerSecond(f64),
 }
@@ -62,7 +63,7 @@ impl Pace {
         }
     }
 
-    /// Time after the start, rounded down.
+    /// Time between the start and the packet `index`, rounded down to whole ns.
     // Implements RFC 4737, 6 (periodic streams).
     fn offset_ns(self, index: u64) -> i64 {
         let quotient = |dividend: u128, divisor: u64| (dividend * 1_000_000_000 / u128::from(divisor)) as i64;
@@ -92,7 +93,7 @@ impl Probe {
                 let fd = network.inside(from.node, || {
                     let protocol = if is_ipv6 { libc::IPPROTO_ICMPV6 } else { libc::IPPROTO_ICMP };
                     let fd = socket::open(from.address, libc::SOCK_RAW, protocol)?;
-                    // nothing that comes in is wanted here, but by a flood the answers
+                    // the socket receives no packets, except the answers of a flood
                     let attempt = "filter a ping's socket";
                     if is_ipv6 {
                         let unwanted = if spec.flood { ANSWERS_IPV6 } else { NOTHING };
@@ -148,7 +149,7 @@ impl Probe {
         })
     }
 
-    /// Time at which packet `index` is due; None if there is no such packet.
+    /// Time at which packet `index` is due. None = the flow has no such packet.
     pub fn due_ns(&self, index: u64) -> Option<i64> {
         let due_ns = || self.start_ns.saturating_add(self.pace.offset_ns(index));
         (index < self.packets).then(due_ns).filter(|&t| t < self.stop_ns)
@@ -166,7 +167,7 @@ impl Probe {
             self.packet[..8].copy_from_slice(&index.to_be_bytes());
         }
         let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-        // SAFETY: the packet lives through the call.
+        // SAFETY: the packet outlives the call.
         let n = unsafe { libc::send(self.socket.as_raw_fd(), self.packet.as_ptr().cast(), self.packet.len(), flags) };
         check(n, "send a probe").map(|_| ())
     }
@@ -177,23 +178,23 @@ impl Probe {
         self.socket.try_clone().map_err(failed)
     }
 
-    /// Descriptor of the socket, which keeps ownership.
+    /// Descriptor of the socket, which stays its owner.
     pub fn raw(&self) -> i32 {
         self.socket.as_raw_fd()
     }
 
-    /// Marks packets sent from now on; `in_flight = "source"` chooses their path by the mark.
+    /// Marks packets sent from now on. With `in_flight = "source"`, the mark selects their path.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }
 }
 
-/// Sum of a packet's 16-bit words; a last odd byte is the upper half of a word.
+/// Sum of a packet's 16-bit words. If the last byte is odd, it is the upper half of a word.
 fn word_sum(packet: &[u8]) -> u32 {
     packet.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
 }
 
-/// Checksum by RFC 1071, from the sum of the words.
+/// Checksum of RFC 1071, computed from the sum of the words.
 fn checksum(mut sum: u32) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! User programs: a client at one host of the flow and a server at the other. The agent starts both programs, reads
-//! their output, and checks their exit.
+//! User programs: a client at one host of the flow, and a server at the other host. The agent starts both programs,
+//! reads their output, and checks their exit codes.
 //!
 //! Programs have few rights ([`crate::programs::place`]). Files that they write are copied to the run's output.
 
@@ -20,14 +20,16 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Time for a program to end after SIGTERM before it gets SIGKILL.
+/// After SIGTERM, a program has this long to end before it receives SIGKILL.
 pub const GRACE_NS: i64 = 1_000_000_000;
-/// If a program has more processes and threads than this, it is assumed to fork without end. The agent has three per
-/// flow. A guest process is also a process of the host, whose kernel refuses to create many more.
+/// If the programs have more processes and threads than this, one of them is assumed to fork without end. The agent
+/// itself has three threads per flow. Each process of the guest is also a process on the machine that runs the guest,
+/// and that machine's kernel would refuse many more.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
-/// Delay after a program's end: the thread that reads its output runs before virtual time advances.
+/// Delay after a program's end. In this time, the thread that reads the program's output runs before virtual time
+/// advances.
 const LISTENERS_NS: i64 = 1000;
 const LAST_LINES: usize = 6;
 const LONGEST_LINE: usize = 300;
@@ -39,7 +41,7 @@ pub struct Program {
     roles: Vec<Arc<Role>>,
 }
 
-/// One of them.
+/// The client or the server of a flow.
 struct Role {
     flow: usize,
     name: &'static str,
@@ -48,7 +50,7 @@ struct Role {
     environment: BTreeMap<String, String>,
     place: Place,
     storage_bytes: u64,
-    /// Required exit code; none = any, and the program need not exit.
+    /// Required exit code. None = the program may exit with any code, or not at all.
     expect_exit: Option<i32>,
     state: Mutex<State>,
 }
@@ -57,12 +59,12 @@ struct Role {
 struct State {
     pid: Option<i32>,
     end: Option<(i64, ExitStatus)>,
-    /// The program has received the signal to end.
+    /// The agent has sent the program the signal to end.
     is_stopped: bool,
 }
 
 impl Program {
-    /// Prepares the files that the programs will see, without starting anything.
+    /// Prepares the files that the programs will see. Starts nothing.
     pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
         let spec = &setup.flows[flow];
         let Some(program) = &spec.program else {
@@ -112,14 +114,14 @@ impl Program {
         Ok(())
     }
 
-    /// Time at which the client ended by itself, if it has.
+    /// Time at which the client ended by itself, if it did.
     pub fn end_ns(&self) -> Option<i64> {
         let client = self.roles.iter().find(|r| r.name == "client")?;
         client.state().end.map(|(t_ns, _)| t_ns)
     }
 
-    /// Stop of the flow: running programs receive the signal to end. If the client should have ended by itself, this is
-    /// an error.
+    /// Stops the flow: programs that still run receive the signal to end. Returns an error if the client should have
+    /// ended by itself.
     pub fn stop(&self, t_ns: i64) -> Result<()> {
         for role in &self.roles {
             let mut state = role.state();
@@ -150,8 +152,8 @@ impl Program {
     }
 }
 
-/// Ends all programs of the run, which was over at `end_ns`, and their child processes; returns how each ended. The
-/// programs' files are then in the output.
+/// Ends all programs of the run and their child processes. Returns how each program ended. The run is over at `end_ns`.
+/// Afterwards the programs' files are in the output.
 pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     if programs.is_empty() {
         return Ok(Vec::new());
@@ -159,15 +161,15 @@ pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     for role in programs.iter().flat_map(|p| &p.roles) {
         role.state().is_stopped = true;
     }
-    // SAFETY: plain system call. The agent is the guest's init, so the signal does not reach it.
+    // SAFETY: this is a plain system call. The signal does not reach the agent, because the agent is the guest's init.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     clock::sleep(LISTENERS_NS)?;
     programs.iter().flat_map(|p| &p.roles).map(|role| role.described_end(end_ns)).collect()
 }
 
-/// Fails if there are more tasks than any sensible program has.
+/// Fails if there are more processes and threads than any sensible program has.
 pub fn refuse_many_processes() -> Result<()> {
-    // SAFETY: a zeroed value is a valid one, and lives through the call.
+    // SAFETY: a zeroed value is valid, and it outlives the call.
     let count = unsafe {
         let mut info: libc::sysinfo = std::mem::zeroed();
         check(libc::sysinfo(&raw mut info), "count the guest's tasks")?;
@@ -191,7 +193,7 @@ impl Role {
         format!("flow {}: its {} `{}`", self.flow, self.name, self.command.join(" "))
     }
 
-    /// Directory of the program's outputs, relative to the run's.
+    /// Directory of the program's outputs, relative to the run directory.
     fn output(&self) -> PathBuf {
         Path::new("programs").join(self.flow.to_string()).join(self.name)
     }
@@ -233,7 +235,7 @@ impl Role {
             state.is_stopped
         };
         if !is_stopped && self.expect_exit.is_some_and(|code| status.code() != Some(code)) {
-            // The program may have ended because it could not create more processes.
+            // The program may have failed because it could not create more processes.
             refuse_many_processes()?;
             clock::sleep(LISTENERS_NS)?;
             return Err(self.unexpected(t_ns, status));
@@ -250,7 +252,8 @@ impl Role {
         command.spawn().map_err(|source| place::not_started(&self.described(), &source))
     }
 
-    /// Stores the program's output twice: unchanged, and line by line with the virtual time of each line.
+    /// Stores the program's output twice: unchanged, and line by line with the virtual time at which each line was
+    /// written.
     fn listen(&self, clock: Clock, stream: &str, mut pipe: File, transcript: &Mutex<File>) -> Result<()> {
         let mut raw = File::create(self.output().join(stream)).map_err(|e| self.cannot_write(e))?;
         let mut piece = vec![0; PIECE_BYTES];
@@ -302,7 +305,7 @@ impl Role {
         file.write_all(&row).map_err(|e| self.cannot_write(e))
     }
 
-    /// Explanation of an unexpected end.
+    /// The error for a program that ended unexpectedly.
     fn unexpected(&self, t_ns: i64, status: ExitStatus) -> Error {
         let how = match (status.code(), status.signal()) {
             (Some(code), _) => format!("exited with {code}"),
@@ -354,9 +357,10 @@ impl Role {
     }
 }
 
-/// Signals a program and its child processes, except those that started their own session.
+/// Sends a signal to a program and to its child processes. Child processes that started a session of their own do not
+/// receive it.
 fn signal_group(pid: i32, signal: i32) {
-    // SAFETY: plain system call. ESRCH: all processes of the group have ended.
+    // SAFETY: this is a plain system call. ESRCH means that all processes of the group have ended.
     unsafe { libc::kill(-pid, signal) };
 }
 

@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 const DELACK: &str = "delack";
 const TCP_ULP: i32 = 31;
 
-/// An address with a port in the kernel's format.
+/// An address and a port in the kernel's format.
 #[derive(Clone, Copy)]
 pub enum Address {
     V4(libc::sockaddr_in),
@@ -18,7 +18,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Pointer to the address and its length; valid as long as the borrow.
+    /// Pointer to the address, and the address's length. The pointer is valid as long as the borrow.
     fn raw(&self) -> (*const libc::sockaddr, u32) {
         match self {
             Self::V4(a) => ((&raw const *a).cast(), size_of::<libc::sockaddr_in>() as u32),
@@ -27,7 +27,7 @@ impl Address {
     }
 }
 
-/// An address with a port.
+/// Converts an address and a port.
 pub fn address(ip: IpAddr, port: u16) -> Address {
     match ip {
         IpAddr::V4(ip) => Address::V4(address_v4(ip, port)),
@@ -41,7 +41,7 @@ pub fn address(ip: IpAddr, port: u16) -> Address {
     }
 }
 
-/// An IPv4 address with a port.
+/// Converts an IPv4 address and a port.
 pub fn address_v4(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     libc::sockaddr_in {
         sin_family: libc::AF_INET as u16,
@@ -51,10 +51,11 @@ pub fn address_v4(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     }
 }
 
-/// A socket of the family of an address in the calling thread's namespace, closed if a program is executed.
+/// Opens a socket for the family of the address `of`, in the calling thread's namespace. The socket is closed when a
+/// program is executed.
 pub fn open(of: IpAddr, kind: i32, protocol: i32) -> Result<OwnedFd> {
     let family = if of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
-    // SAFETY: plain system call; the descriptor is owned afterwards.
+    // SAFETY: this is a plain system call; the descriptor is owned afterwards.
     unsafe {
         Ok(OwnedFd::from_raw_fd(check(libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol), "open a socket")?))
     }
@@ -63,40 +64,40 @@ pub fn open(of: IpAddr, kind: i32, protocol: i32) -> Result<OwnedFd> {
 /// Binds a socket to a local address.
 pub fn bind(fd: &OwnedFd, to: &Address) -> Result<()> {
     let (address, size) = to.raw();
-    // SAFETY: the address lives through the call and has the given size.
+    // SAFETY: the address outlives the call and has the size that is passed.
     check(unsafe { libc::bind(fd.as_raw_fd(), address, size) }, "bind a flow's socket").map(|_| ())
 }
 
-/// Connects a socket; returns the errno on failure.
+/// Connects a socket. On failure, returns the errno.
 pub fn connect(fd: i32, to: &Address) -> std::result::Result<(), i32> {
     let (address, size) = to.raw();
-    // SAFETY: the address lives through the call and has the given size.
+    // SAFETY: the address outlives the call and has the size that is passed.
     match unsafe { libc::connect(fd, address, size) } {
         0 => Ok(()),
         _ => Err(errno()),
     }
 }
 
-/// Sets an option that is a plain value.
+/// Sets a socket option whose value is a plain value.
 pub fn set<T>(fd: i32, level: i32, option: i32, value: &T, attempt: &str) -> Result<()> {
-    // SAFETY: the value lives through the call and has the given size.
+    // SAFETY: the value outlives the call and has the size that is passed.
     let result = unsafe { libc::setsockopt(fd, level, option, (&raw const *value).cast(), size_of::<T>() as u32) };
     check(result, attempt).map(|_| ())
 }
 
-/// A C struct for which any bytes are a valid value.
+/// Trait of C structs for which all bytes are valid values.
 ///
 /// # Safety
 ///
 /// The struct consists of integers, without padding.
 pub unsafe trait Plain: Copy {}
 
-/// An option that is a struct, with the number of bytes that the kernel wrote; in the other bytes all bits are set.
-/// Returns the errno on failure.
+/// Reads a socket option that is a struct. Also returns the number of bytes that the kernel wrote. In all other bytes
+/// every bit is set. On failure, returns the errno.
 pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T, usize), i32> {
     let mut value = MaybeUninit::<T>::uninit();
     let mut size = size_of::<T>() as u32;
-    // SAFETY: the value lives through the call and has the given size; any bytes are valid.
+    // SAFETY: the value outlives the call and has the size that is passed; any bytes are valid.
     unsafe {
         std::ptr::write_bytes(value.as_mut_ptr(), 0xff, 1);
         match libc::getsockopt(fd, level, option, value.as_mut_ptr().cast(), &raw mut size) {
@@ -106,11 +107,11 @@ pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T
     }
 }
 
-/// A struct from the beginning of some bytes; in missing bytes all bits are set.
+/// Reads a struct from the beginning of `bytes`. If `bytes` is too short, every bit of the missing bytes is set.
 pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     let count = bytes.len().min(size_of::<T>());
-    // SAFETY: no more is copied than fits; any bytes are valid.
+    // SAFETY: the copy is never longer than the value; any bytes are valid.
     unsafe {
         std::ptr::write_bytes(value.as_mut_ptr(), 0xff, 1);
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast(), count);
@@ -118,17 +119,17 @@ pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     }
 }
 
-/// Marks packets that the socket sends from now on; TCP keeps its ECN bits.
+/// Marks packets that the socket sends from now on. TCP keeps the ECN bits.
 pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
     set(fd, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(tos), "set the path of a flow")
 }
 
-/// Chooses a TCP socket's congestion control.
+/// Selects a TCP socket's congestion control.
 ///
 /// # Errors
 /// [`Error::Lacks`] with the available algorithms, if the kernel lacks the requested one.
 pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
-    // SAFETY: the name lives through the call and has the given length.
+    // SAFETY: the name outlives the call and has the length that is passed.
     let result = unsafe {
         let (level, option) = (libc::IPPROTO_TCP, libc::TCP_CONGESTION);
         libc::setsockopt(fd.as_raw_fd(), level, option, name.as_ptr().cast(), name.len() as u32)
@@ -146,18 +147,18 @@ pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
     })
 }
 
-/// Wakes the reader of a socket only when this many bytes can be read; returns false on failure.
+/// Makes the socket wake its reader only when this many bytes can be read. On failure, returns false.
 pub fn set_low_water(fd: i32, bytes: u32) -> bool {
     set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(bytes as i32), "set SO_RCVLOWAT").is_ok()
 }
 
-/// Makes an accepted socket delay its acknowledgements; returns false on failure.
+/// Makes an accepted socket delay its acknowledgements. On failure, returns false.
 pub fn delay_acks(fd: i32) -> bool {
-    // SAFETY: the name lives through the call and has the given length.
+    // SAFETY: the name outlives the call and has the length that is passed.
     unsafe { libc::setsockopt(fd, libc::IPPROTO_TCP, TCP_ULP, DELACK.as_ptr().cast(), DELACK.len() as u32) == 0 }
 }
 
-/// Fails if the kernel does not support delaying acknowledgements.
+/// Fails if the kernel cannot delay acknowledgements.
 pub fn require_delack() -> Result<()> {
     let available = crate::network::netns::sysctl("net.ipv4.tcp_available_ulp")?;
     if available.split_whitespace().any(|name| name == DELACK) {
@@ -169,7 +170,7 @@ pub fn require_delack() -> Result<()> {
     })
 }
 
-/// Error of this thread's last system call; must be read before the next call.
+/// Errno of this thread's last system call. Callers must read it before they make another call.
 pub fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }

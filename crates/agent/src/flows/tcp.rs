@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bulk transfer with one writing and one reading thread. Each thread blocks in a single system call for a gigabyte
-//! at a time, because a system call costs as much as the stack's work on ten packets.
+//! A bulk transfer with one writing and one reading thread. In a single system call, each thread blocks until a
+//! gigabyte is written or read. A system call costs as much as the stack's work on ten packets.
 //!
-//! The reader discards data while reading (MSG_TRUNC). The reader wakes for every 32nd of the receiver's window, but at
-//! most for every 64 KiB. Unread data therefore takes almost nothing from the advertised window. The kernel then
-//! measures the program's reading rate (`tcp_rcv_space_adjust`) as if the program read everything at once. The rule of
-//! one ACK per two segments is unchanged (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! The reader discards data while reading (MSG_TRUNC). The reader wakes when 1/32 of the receiver's window, but at most
+//! 64 KiB, can be read. Unread data therefore reduces the advertised window very little. The kernel's measurement of
+//! the program's reading rate (`tcp_rcv_space_adjust`) is then the same as if the program read everything immediately.
+//! The receiver still sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
-//! If the receiver delays its acknowledgements, it wakes only for every quarter of the window. Reading all data would
-//! immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its timer.
+//! If the receiver delays its acknowledgements, the reader wakes only for every quarter of the window. If the reader
+//! read all data, it would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its
+//! timer.
 //!
 //! The sender is the kernel's TCP itself, so the stream is real TCP.
 //! Implements RFC 4737, 5 (resemblance to TCP).
@@ -28,19 +29,20 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// Receiver's window divided by the amount of data that wakes the reader, without and with delayed acknowledgements.
+/// The receiver's window divided by the amount of data that wakes the reader: without delayed acknowledgements, then
+/// with them.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
-/// One system call writes the same piece this many times. The piece is small enough to fit into the processor's cache.
+/// Number of times that one system call writes the same piece. The piece is small enough for the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
-/// Bytes read per system call while the window may still grow, and afterwards.
+/// Number of bytes read per system call: while the window may still grow, then afterwards.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
-/// An application with a rate writes at this interval, or segment by segment if that is less frequent.
+/// If an application has a rate, it writes at this interval. If one segment takes longer, it writes segment by segment.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
-/// TCP and its timestamps.
+/// Size of TCP's header, and of its timestamps.
 const HEADERS_BYTES: u32 = 20 + 12;
 const STACK_BYTES: usize = 256 * 1024;
 
@@ -55,7 +57,7 @@ struct Shared {
     delays_acks: bool,
     /// Payload of a full segment.
     segment_bytes: u64,
-    /// Run time at which the connection was established at the source; i64::MIN = not yet.
+    /// Run time at which the connection was established at the source. i64::MIN = not yet.
     connect_ns: AtomicI64,
     /// Error that ended the transfer early; 0 = none.
     error: AtomicI32,
@@ -65,9 +67,9 @@ struct Shared {
     writer: AtomicU64,
     /// Bytes read by the receiver.
     read_bytes: AtomicU64,
-    /// Run time at which the receiver read the end of the stream; i64::MIN = not yet, or ends are not noted.
+    /// Run time at which the receiver read the end of the stream. i64::MIN = not yet, or ends are not recorded.
     complete_ns: AtomicI64,
-    /// Run time at which the transfer ended, successfully or not; i64::MIN = not yet, or ends are not noted.
+    /// Run time at which the transfer ended, successfully or not. i64::MIN = not yet, or ends are not recorded.
     end_ns: AtomicI64,
 }
 
@@ -97,7 +99,7 @@ impl Transfer {
         if setup.hosts[spec.destination].delayed_ack == DelayedAck::On {
             socket::require_delack()?;
         }
-        // SAFETY: plain system call.
+        // SAFETY: this is a plain system call.
         check(unsafe { libc::listen(listener.as_raw_fd(), 1) }, "listen")?;
         let shared = Shared {
             sender,
@@ -133,7 +135,7 @@ impl Transfer {
         spawn(
             format!("write {}", self.flow),
             Box::new(move || {
-                // SAFETY: names the calling thread.
+                // SAFETY: the call only names the calling thread.
                 writer.writer.store(unsafe { libc::pthread_self() }, SeqCst);
                 write(&writer, clock, &spec, &to);
                 writer.note_end(clock, &ending);
@@ -141,7 +143,7 @@ impl Transfer {
         )
     }
 
-    /// The connecting socket.
+    /// The socket that connects.
     pub fn sender(&self) -> i32 {
         self.shared.sender.as_raw_fd()
     }
@@ -156,12 +158,12 @@ impl Transfer {
         instant(&self.shared.connect_ns)
     }
 
-    /// Run time at which the receiver read the end of the stream, if ends are noted.
+    /// Run time at which the receiver read the end of the stream, if ends are recorded.
     pub fn complete_ns(&self) -> Option<i64> {
         instant(&self.shared.complete_ns)
     }
 
-    /// Run time at which the transfer ended, successfully or not, if ends are noted.
+    /// Run time at which the transfer ended, successfully or not, if ends are recorded.
     pub fn end_ns(&self) -> Option<i64> {
         instant(&self.shared.end_ns)
     }
@@ -171,27 +173,27 @@ impl Transfer {
         self.shared.error.load(SeqCst)
     }
 
-    /// Ends the transfer at this instant: data queued at the sender is never sent.
+    /// Ends the transfer immediately. Data that is queued at the sender is never sent.
     pub fn stop(&self) {
         if self.shared.stop.swap(true, SeqCst) || self.shared.ended.load(SeqCst) {
             return;
         }
-        // The interrupted writer resets the connection. SAFETY: the thread has not ended: it sets the flag before it
-        // does.
+        // When the writer is interrupted, it resets the connection. SAFETY: the thread still exists, because it sets
+        // `ended` before it ends.
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
     }
 
-    /// The transfer was cut off: nothing is left to sample.
+    /// Whether the transfer was cut off, so that nothing is left to sample.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.load(SeqCst)
     }
 
-    /// The transfer has ended.
+    /// Whether the transfer has ended.
     pub fn has_ended(&self) -> bool {
         self.shared.ended.load(SeqCst)
     }
 
-    /// Payload that the receiver has in order: bytes that it read, plus bytes that wait to be read.
+    /// Payload that the receiver has received in order: bytes that the reader read, plus bytes that wait to be read.
     pub fn received_bytes(&self) -> Result<u64> {
         let read_bytes = self.shared.read_bytes.load(SeqCst);
         if self.complete_ns().is_some() {
@@ -201,8 +203,7 @@ impl Transfer {
         self.receiver().map_or(Ok(0), tcp_info::received_bytes)
     }
 
-    /// Marks packets from both ends: the data packets if the path is in the flow's direction, else the
-    /// acknowledgements.
+    /// Marks packets of one end. These are the data packets if `data` is set, else the acknowledgements.
     pub fn set_tos(&self, data: bool, tos: u8) -> Result<()> {
         if data {
             return if self.shared.ended.load(SeqCst) {
@@ -216,23 +217,23 @@ impl Transfer {
     }
 }
 
-/// i64::MIN = none yet.
+/// Converts a cell in which i64::MIN means that there is no time yet.
 fn instant(cell: &AtomicI64) -> Option<i64> {
     Some(cell.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
 }
 
-/// Avoids copying the payload of transfers in the kernel, unless somebody may look at it: captures into files,
-/// programs, a shell, user modules.
+/// Makes the kernel skip copying the payload of transfers. The payload is still copied if something may look at it:
+/// captures into files, programs, a shell, user modules.
 pub fn prepare_payload(setup: &Setup) -> Result<()> {
     let has_visitors = setup.shell.is_some() || setup.live.is_some();
     let is_seen = setup.observe.pcap != Pcap::None || setup.has_programs() || has_visitors || !setup.modules.is_empty();
     leolink::set_payload(if is_seen { &[] } else { &ZEROS })
 }
 
-/// A signal whose only effect is to interrupt a system call.
+/// Installs a signal handler. The signal's only effect is to interrupt a system call.
 pub fn prepare_signal() -> Result<()> {
     extern "C" fn nothing(_: i32) {}
-    // SAFETY: the handler does nothing; no SA_RESTART, so that system calls return.
+    // SAFETY: the handler does nothing. SA_RESTART is not set, so interrupted system calls return.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = nothing as extern "C" fn(i32) as usize;
@@ -251,15 +252,15 @@ impl Shared {
 }
 
 fn read(shared: &Shared, clock: Clock, ending: &Ending) {
-    // SAFETY: plain system calls. With MSG_TRUNC, nothing is written to the buffer.
+    // SAFETY: these are plain system calls. With MSG_TRUNC, nothing is written to the buffer.
     unsafe {
         let fd =
             libc::accept4(shared.listener.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC);
         if fd < 0 {
             return;
         }
-        // Computing takes no virtual time: unless data arrived at the very instant of the handshake's end, there are no
-        // data yet.
+        // Computing takes no virtual time. There are therefore no data yet, unless some arrived at the very instant at
+        // which the handshake ended.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }
@@ -286,7 +287,7 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
             shared.note_end(clock, ending);
             shared.complete_ns.store(shared.end_ns.load(SeqCst), SeqCst);
         }
-        // The stream ended or was reset: in both cases the other side is done. The socket is kept for its last sample.
+        // The stream ended or was reset. In both cases the sender is done. The socket stays open for its last sample.
         libc::shutdown(fd, libc::SHUT_WR);
     }
 }
@@ -294,8 +295,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
 fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) {
     let result = transfer(shared, clock, spec, destination);
     if shared.stop.load(SeqCst) {
-        // SAFETY: plain system calls; closing with a linger time of 0 resets the connection and discards queued data.
-        // The descriptor is replaced, not closed, so that its number stays taken.
+        // SAFETY: these are plain system calls. Closing with a linger time of 0 resets the connection and discards
+        // queued data. The descriptor is replaced, not closed, so that no other file gets its number.
         unsafe {
             let linger = libc::linger { l_onoff: 1, l_linger: 0 };
             let (fd, size) = (shared.sender.as_raw_fd(), size_of::<libc::linger>() as u32);
@@ -309,7 +310,7 @@ fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) {
     shared.ended.store(true, SeqCst);
 }
 
-/// The errno on failure.
+/// Runs the transfer. On failure, returns the errno.
 fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -> std::result::Result<(), i32> {
     let sleep = |t_ns: i64| match clock.sleep_until(t_ns) {
         Ok(true) if !shared.stop.load(SeqCst) => Ok(()),
@@ -321,7 +322,7 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     shared.connect_ns.store(clock.now_ns(), SeqCst);
     let mut left = spec.size_bytes.unwrap_or(u64::MAX);
     if let Some(rate_bps) = spec.rate_bps {
-        // rate in bits per second divided by the bits of a segment
+        // time of one segment: its bits divided by the rate in bits per second
         let segment_ns = (shared.segment_bytes * 8 * 1_000_000_000).div_ceil(rate_bps) as i64;
         let interval_ns = segment_ns.max(RATE_INTERVAL_NS);
         let at = |k: i64| (i128::from(rate_bps) * i128::from(interval_ns) * i128::from(k) / 8_000_000_000) as u64;
@@ -338,7 +339,8 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     } else {
         send(shared, fd, left)?;
     }
-    // SAFETY: plain system calls. The receiver closes after reading everything, so this ends when all data has arrived.
+    // SAFETY: these are plain system calls. The receiver closes after it has read everything, so this call ends when
+    // all data has arrived.
     unsafe {
         libc::shutdown(fd, libc::SHUT_WR);
         let mut byte = 0u8;
@@ -349,7 +351,7 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     Ok(())
 }
 
-/// Blocks until `left` bytes are written.
+/// Sends `left` bytes. Blocks until all are written.
 fn send(shared: &Shared, fd: i32, mut left: u64) -> std::result::Result<(), i32> {
     let piece = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: PIECE_BYTES };
     let mut pieces = [piece; PIECES];
@@ -359,7 +361,7 @@ fn send(shared: &Shared, fd: i32, mut left: u64) -> std::result::Result<(), i32>
         }
         let count = (left as usize / PIECE_BYTES).clamp(1, PIECES);
         pieces[0].iov_len = (left as usize).min(PIECE_BYTES);
-        // SAFETY: the message's vectors live through the call; a zeroed header is a valid one.
+        // SAFETY: the message's vectors outlive the call; a zeroed header is valid.
         let n = unsafe {
             let mut message: libc::msghdr = std::mem::zeroed();
             message.msg_iov = pieces.as_mut_ptr();

@@ -9,10 +9,10 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// `struct tcp_info` of Linux 6.12, include/uapi/linux/tcp.h, with the kernel's names (libc's omits the byte of
-/// `tcpi_delivery_rate_app_limited`). The struct has only grown at its end, so an older kernel writes its beginning. In
-/// an unknown field all bits are set, which is the column's missing value. Comments say which kernel added each
-/// part.
+/// `struct tcp_info` of Linux 6.12 (include/uapi/linux/tcp.h), with the kernel's names. libc's struct lacks the byte
+/// with `tcpi_delivery_rate_app_limited`. New versions only append fields, so an older kernel fills the beginning of
+/// the struct. If the kernel does not know a field, every bit of the field is set. This is the missing value of the
+/// field's column. Comments name the kernel version that added each part.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct TcpInfo {
@@ -90,10 +90,10 @@ pub struct TcpInfo {
     pub tcpi_total_rto_time: u32,
 }
 
-// SAFETY: integers alone, without padding (the test below adds them up).
+// SAFETY: the struct consists of integers, without padding (the test below adds up their sizes).
 unsafe impl Plain for TcpInfo {}
 
-/// `struct tcp_bbr_info` of include/uapi/linux/inet_diag.h: BBR's answer to TCP_CC_INFO.
+/// `struct tcp_bbr_info` of include/uapi/linux/inet_diag.h, which is BBR's answer to TCP_CC_INFO.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct BbrInfo {
@@ -104,15 +104,15 @@ pub struct BbrInfo {
     pub bbr_cwnd_gain: u32,
 }
 
-// SAFETY: integers alone, without padding.
+// SAFETY: the struct consists of integers, without padding.
 unsafe impl Plain for BbrInfo {}
 
-/// Fields that every supported kernel has: Linux 5.4.
+/// Size of the fields that every supported kernel has, beginning with Linux 5.4.
 const LEAST_BYTES: usize = offset_of!(TcpInfo, tcpi_rcv_wnd);
 const ESTABLISHED: u8 = 1;
 
 impl TcpInfo {
-    /// Of a socket.
+    /// Reads the report on a socket.
     pub fn read(fd: i32) -> Result<Self> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_INFO) {
             Ok((info, n)) if n >= LEAST_BYTES => Ok(info),
@@ -121,12 +121,13 @@ impl TcpInfo {
         }
     }
 
-    /// Parses an answer of sock_diag(7); None = the kernel reports too little about a socket.
+    /// Parses an answer of sock_diag(7). None = the kernel reports too few fields about a socket.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() >= LEAST_BYTES).then(|| socket::plain(bytes))
     }
 
-    /// The connection is established, and nobody has closed it (`TCP_ESTABLISHED`, include/net/tcp_states.h).
+    /// Whether the connection is established and neither end has closed it (`TCP_ESTABLISHED`,
+    /// include/net/tcp_states.h).
     pub fn is_established(&self) -> bool {
         self.tcpi_state == ESTABLISHED
     }
@@ -138,8 +139,9 @@ impl TcpInfo {
 }
 
 impl BbrInfo {
-    /// BBR's report on one socket; None if its congestion control is another. An answer of this length comes from BBR,
-    /// whatever its name. Vegas, DCTCP and similar ones answer 16 bytes, and others nothing.
+    /// BBR's report on one socket. None = the socket has another congestion control. Any answer of this length comes
+    /// from a version of BBR, whatever its name. Vegas, DCTCP and similar congestion controls answer 16 bytes, and
+    /// others answer nothing.
     pub fn read(fd: i32) -> Result<Option<Self>> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
             Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
@@ -147,32 +149,34 @@ impl BbrInfo {
         }
     }
 
-    /// Parses an answer of sock_diag(7) if it has BBR's length.
+    /// Parses an answer of sock_diag(7) if the answer has BBR's length.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() == size_of::<Self>()).then(|| socket::plain(bytes))
     }
 
-    /// Bandwidth estimate, bytes per second.
+    /// Estimate of the bandwidth, in bytes per second.
     pub fn bandwidth_bytes_per_s(&self) -> u64 {
         u64::from(self.bbr_bw_hi) << 32 | u64::from(self.bbr_bw_lo)
     }
 }
 
-/// Reports on many sockets in one system call (guest/tcp/sockets.c); on a custom kernel, one or two calls per socket.
+/// Reads reports on many sockets in one system call (guest/tcp/sockets.c). On a custom kernel, this takes one or two
+/// calls per socket.
 pub struct Infos {
     file: Option<File>,
-    /// Sockets on which the kernel reports.
+    /// Sockets on which the kernel reports at present.
     told: Vec<i32>,
     buffer: Vec<u8>,
-    /// Position in `buffer` of answers and links that were read at the end of a sleep, valid until the next one.
+    /// Positions in `buffer` of the answers and of the links. Both were read at the end of a sleep, and are valid until
+    /// virtual time advances.
     of_this_instant: Option<(Range<usize>, Range<usize>)>,
 }
 
-/// `struct answer` of guest/tcp/sockets.c: offsets of its two parts, and its maximum size.
+/// `struct answer` of guest/tcp/sockets.c: the offsets of its two parts, and its maximum size.
 const CC_AT: usize = 8;
 const INFO_AT: usize = 32;
 const ANSWER_MOST_BYTES: usize = INFO_AT + 2 * size_of::<TcpInfo>();
-/// Number of bytes of the answers, stored before the answers.
+/// Size of the number that precedes the answers and holds their total length.
 const LENGTH_BYTES: usize = 8;
 
 impl Infos {
@@ -183,7 +187,7 @@ impl Infos {
         Ok(Self { file, told: Vec::new(), buffer: Vec::new(), of_this_instant: None })
     }
 
-    /// One answer per socket, in the order of the sockets.
+    /// Reads one answer per socket, in the order of `fds`.
     pub fn read(&mut self, fds: &[i32]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
         if let Some((answers, _)) = self.of_this_instant.clone().filter(|_| fds == self.told) {
             return answers_of(fds, &self.buffer[answers]);
@@ -196,16 +200,17 @@ impl Infos {
         answers_of(fds, &self.buffer[..n])
     }
 
-    /// Sleeps until an instant of the monotonic clock. The system call that ends the sleep also reads reports on the
-    /// sockets and the state of all links, which `links` returns. Returns false if the call may not have slept.
+    /// Sleeps until `monotonic_ns` on the monotonic clock. The system call that ends the sleep also reads the reports
+    /// on the sockets and the state of all links. `links` returns the latter. Returns false if the call may have
+    /// returned without sleeping.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
         }
         let Some(file) = &self.file else { return Ok(false) };
         let n = match file.read_at(&mut self.buffer, monotonic_ns as u64) {
-            // A signal interrupted the sleep, or a socket was closed meanwhile: separate calls for sleeping and reading
-            // give the same result.
+            // A signal interrupted the sleep, or a socket was closed meanwhile. The caller then sleeps and reads in
+            // separate calls, which give the same result.
             Err(e) if matches!(e.raw_os_error(), Some(libc::EINTR | libc::EBADF)) => return Ok(false),
             read => read.map_err(failed)?,
         };
@@ -216,18 +221,18 @@ impl Infos {
         Ok(true)
     }
 
-    /// Content of /proc/leolink/links at the end of the last sleep; None if it was not read.
+    /// Content of /proc/leolink/links at the end of the last sleep. None = it was not read.
     pub fn links(&self) -> Option<&[u8]> {
         self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
     }
 
-    /// Time goes on.
+    /// Discards the reports, because virtual time advances.
     pub fn forget(&mut self) {
         self.of_this_instant = None;
     }
 
-    /// Selects the sockets to report on, and reserves room for their reports and for further bytes. Returns false if
-    /// this kernel lacks /proc/leolink/sockets.
+    /// Selects the sockets to report on. Reserves room for their reports and for `more_bytes` further bytes. Returns
+    /// false if this kernel lacks /proc/leolink/sockets.
     fn tell(&mut self, fds: &[i32], more_bytes: usize) -> Result<bool> {
         self.forget();
         let Some(file) = &self.file else { return Ok(false) };
@@ -246,7 +251,7 @@ fn failed(source: std::io::Error) -> Error {
     Error::Kernel { attempt: "read TCP_INFO of all sockets".into(), source }
 }
 
-/// Splits `bytes` into parts of equal size.
+/// Splits `bytes` into one answer per socket.
 fn answers_of(fds: &[i32], bytes: &[u8]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
     if fds.is_empty() {
         return Ok(Vec::new());
@@ -272,13 +277,14 @@ fn too_little(n: usize) -> Error {
     }
 }
 
-/// Payload that a socket has received in order. After the other side has ended its stream, the value is one higher,
-/// because the end counts.
+/// Number of payload bytes that a socket has received in order. After the other side has ended its stream, the value is
+/// one higher, because the end counts as a byte.
 pub fn received_bytes(fd: i32) -> Result<u64> {
     TcpInfo::read(fd).map(|info| info.tcpi_bytes_received)
 }
 
-/// Window last advertised by the receiver (`tcp_sock.rcv_wnd`); 0 if the kernel does not report it (before 6.2).
+/// Window that the receiver advertised last (`tcp_sock.rcv_wnd`). 0 = the kernel does not report the window (before
+/// 6.2).
 pub fn receive_window_bytes(fd: i32) -> u32 {
     TcpInfo::read(fd).map_or(0, |info| if info.tcpi_rcv_wnd == u32::MAX { 0 } else { info.tcpi_rcv_wnd })
 }
@@ -287,8 +293,8 @@ pub fn receive_window_bytes(fd: i32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Offsets in Linux 6.12's `struct tcp_info`, including the last field of each version. In
-    /// tests/guest/tcp_info_test.py a compiler compares every field with the header of the built kernel.
+    /// Offsets in `struct tcp_info` of Linux 6.12, including the last field of each kernel version. A compiler compares
+    /// every field with the header of the built kernel in tests/guest/tcp_info_test.py.
     #[test]
     fn fields_are_where_the_kernel_has_them() {
         for (name, ours, theirs) in [

@@ -1,44 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages between agent and host about connections: frames of 16 bytes, little endian, `kind u32, number u32, value
-//! i64` (design/interfaces.md, section 4). A connection has two streams: 2 x its number is the stream at the initiating
-//! end, + 1 that at the accepting end.
+//! Messages about connections between agent and host. They are frames of 16 bytes in little-endian order: `kind u32,
+//! number u32, value i64` (design/interfaces.md, section 4). A connection has two streams: stream 2n is at the end that
+//! opened connection n, and stream 2n + 1 at the end that accepted it.
 
 use crate::base::error::{Error, Result};
 
-/// Size of every frame; after a `DATA` frame to the host, the bytes follow.
+/// Size of every frame. After a `DATA` frame to the host, the data follow.
 pub const FRAME_BYTES: usize = 16;
 
-/// From the host.
+/// Messages from the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// An outside program requests a connection; `is_answered`: a program accepts it at the far end.
+    /// An outside program requests a connection. `is_answered`: a program at the far end accepts it.
     Open { connection: u32, is_answered: bool },
-    /// The next file of bytes belongs to this stream and has this number of bytes.
+    /// The next file of data belongs to this stream and has this size.
     Data { stream: u32, bytes: u64 },
-    /// A stream may send this number of further bytes.
+    /// This stream may send this many further bytes.
     Credit { stream: u32, bytes: u64 },
-    /// No more data comes for a stream.
+    /// The host has no more data for this stream.
     End { stream: u32 },
-    /// The outside program has gone.
+    /// The outside program has closed its end.
     Reset { stream: u32 },
-    /// The guest need not wait at this number of next steps.
+    /// The guest need not wait for the host at the next `steps` steps.
     Spare { steps: u64 },
 }
 
-/// To the host.
+/// Messages to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tell {
-    /// A connection is established at its initiating end; the value is the time since its first segment.
+    /// A connection is established at the end that opened it. `took_ns` is the time since the connection's first
+    /// segment.
     Connected { connection: u32, took_ns: i64 },
     /// A connection failed.
     Failed { connection: u32, errno: i32 },
     /// A connection is established at its far end.
     Accepted { connection: u32 },
-    /// Data of a stream follow, with this number of bytes.
+    /// This many bytes of this stream follow.
     Data { stream: u32, bytes: usize },
     /// This number of bytes of this stream have been passed to TCP.
     Credit { stream: u32, bytes: usize },
-    /// No more data comes from a stream.
+    /// This stream has no more data for the host.
     End { stream: u32 },
     /// A stream was aborted.
     Reset { stream: u32, errno: i32 },
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn frames_are_read_as_the_host_writes_them() {
-        // The frame equals struct.pack("<IIq", ...) in python/leowarp/guest/live_frames.py.
+        // The frame equals the result of struct.pack("<IIq", ...) in python/leowarp/guest/live_frames.py.
         let mut frame = [0; FRAME_BYTES];
         frame[..9].copy_from_slice(&[2, 0, 0, 0, 7, 0, 0, 0, 1]);
         frame[12] = 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp live`: connections of programs on the machine run over the guest's TCP, between two of its hosts. The
-//! programs' bytes come from the machine and return to it, while virtual time follows real time. Nothing of the run is
+//! `leowarp live`: connections of programs on the user's machine run over TCP between two hosts of the guest. The
+//! programs' data come from the machine and return to it. Virtual time follows real time. Nothing of the run is
 //! recorded.
 //!
 //! The host's half of this module is `python/leowarp/guest/live.py`.
@@ -19,11 +19,11 @@ use relay::Relay;
 use serde_json::json;
 use std::path::Path;
 
-/// Console for frames in both directions, and gate at which the guest waits for real time.
+/// Console for frames in both directions, and console for the gate at which the guest waits for real time.
 const CONSOLE: u32 = 1;
 const GATE: u32 = 2;
 
-/// Live connections that wait for the run's start.
+/// Live connections that wait for the start of the run.
 pub struct Live {
     relay: Relay,
     gate: Gate,
@@ -38,7 +38,7 @@ impl Live {
         Ok(Some(Self { relay, gate: Gate::new(raw(GATE)?), step_ns: spec.step_ns }))
     }
 
-    /// Starts its thread.
+    /// Starts the thread of the live connections.
     pub fn start(self, clock: Clock) -> Result<()> {
         let Self { mut relay, mut gate, step_ns } = self;
         let thread = std::thread::Builder::new().name("live".into());
@@ -51,7 +51,7 @@ impl Live {
     }
 }
 
-/// The run is over; `end.json` records it.
+/// Records in `end.json` that the run is over.
 pub fn end(t_ns: i64) -> Result<()> {
     table::write_file("end.json", json!({"ok": true, "virtual_ns": t_ns}).to_string().as_bytes())
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Carries bytes between the host's frames and sockets in the guest, and waits for the host at each step of virtual
-//! time.
+//! Carries data between the host's frames and sockets in the guest. Waits for the host at each step of virtual time.
 //!
-//! Bytes from the host arrive in files of the boot's `in/live/`, one file per frame, because a console is read byte by
-//! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The frame that announces a file is sent after the file is
-//! written. Each file has a new name, because the guest would continue to see its cached copy of a file that it had
-//! read.
+//! Data from the host arrive in files of the boot's `in/live/`, one file per frame. A console would be too slow,
+//! because it is read byte by byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The host writes a file first, and
+//! then sends the frame that announces it. Each file has a new name. If a name were used again, the guest would see its
+//! cached copy of the previous file.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
@@ -25,28 +24,28 @@ use std::path::{Path, PathBuf};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const PIECES: &str = "live";
-/// Indices of the entries for poll(2).
+/// Indices of the entries that are passed to poll(2).
 const CONSOLE: usize = 0;
 const LISTENER: usize = 1;
 const TICKS: usize = 2;
 const FIRST_OPENING: usize = 3;
-/// For poll(2).
+/// Timeouts for poll(2).
 const FOREVER: i32 = -1;
 const AT_ONCE: i32 = 0;
 
-/// A connection during its handshake.
+/// A connection whose handshake is not complete.
 struct Opening {
     fd: OwnedFd,
     began_ns: i64,
 }
 
-/// All connections.
+/// All connections, and what is needed to serve them.
 pub struct Relay {
     spec: setup::Live,
     console: File,
     pieces: PathBuf,
     pieces_read: u64,
-    /// Beginning of a frame that is incomplete so far.
+    /// Beginning of a frame that has not arrived completely.
     partial: Vec<u8>,
     /// Namespace in which connections begin.
     home: OwnedFd,
@@ -54,21 +53,21 @@ pub struct Relay {
     to: IpAddr,
     listener: OwnedFd,
     listener_port: u16,
-    /// A bound socket that does not listen: connecting to it is refused, as by a machine on which no program listens.
+    /// A bound socket that does not listen. A connection to it is refused, as by a machine on which no program listens.
     _closed: OwnedFd,
     closed_port: u16,
-    /// Ends that delay their acknowledgements: the initiating and the accepting end.
+    /// Whether an end delays its acknowledgements: the end that opens connections, then the end that accepts them.
     delays_acks: [bool; 2],
-    /// Number of steps at which the guest need not wait for the host.
+    /// Number of steps at which the guest still need not wait for the host.
     spare_steps: u64,
     openings: BTreeMap<u32, Opening>,
-    /// Connections by their source port.
+    /// Number of the connection that uses each source port.
     by_port: HashMap<u16, u32>,
     streams: BTreeMap<u32, Stream>,
 }
 
 impl Relay {
-    /// Listens at the far end.
+    /// Opens the sockets, and listens at the far end.
     pub fn open(network: &Network, setup: &Setup, spec: &setup::Live, console: File, input_dir: &Path) -> Result<Self> {
         let hosts = [&setup.hosts[spec.from], &setup.hosts[spec.to]];
         let to = hosts[1].address;
@@ -81,7 +80,7 @@ impl Relay {
         };
         let (listener, listener_port) = network.inside(hosts[1].node, bound)?;
         let (closed, closed_port) = network.inside(hosts[1].node, bound)?;
-        // SAFETY: plain system call.
+        // SAFETY: this is a plain system call.
         check(unsafe { libc::listen(listener.as_raw_fd(), libc::SOMAXCONN) }, "listen")?;
         let home = network.inside(hosts[0].node, || {
             let opened = File::open("/proc/thread-self/ns/net").map(OwnedFd::from);
@@ -112,11 +111,11 @@ impl Relay {
         })
     }
 
-    /// Runs until the guest ends, and handles frames of the host as soon as they arrive. At time 0 of the run and at
-    /// every step after it, passes on available data and waits at `gate`, unless the host has waived that.
+    /// Runs until the guest ends, and handles the host's frames as soon as they arrive. At time 0 of the run and at
+    /// every later step, passes on available data. Then waits at `gate`, unless the host has waived the wait.
     ///
-    /// Streams are checked once per step, because a step is computed at one moment of real time. More checks would not
-    /// deliver data to the host earlier, and each costs system calls.
+    /// Streams are checked once per step, because a whole step is computed at one moment of real time. More checks
+    /// would cost system calls, but would not deliver data to the host earlier.
     pub fn run(&mut self, gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
         netns::enter(self.home.as_raw_fd())?;
         let ticks = ticks(clock, step_ns)?;
@@ -148,7 +147,7 @@ impl Relay {
         }
     }
 
-    /// Events that end a wait, in addition to finished handshakes, which come last.
+    /// Events that end a wait. Handshakes that are not complete come last.
     fn awaited(&self, ticks: &File) -> Vec<libc::pollfd> {
         let mut all = vec![entry(0, 0); FIRST_OPENING];
         all[CONSOLE] = entry(self.console.as_raw_fd(), libc::POLLIN);
@@ -158,7 +157,7 @@ impl Relay {
         all
     }
 
-    /// Every stream that can be written or read now.
+    /// Serves every stream that can be written or read now.
     fn serve_all(&mut self, buffer: &mut [u8]) -> Result<()> {
         let waiting = self.streams.iter().filter(|(_, stream)| stream.awaited() != 0);
         let (numbers, mut ends): (Vec<u32>, Vec<_>) = waiting.map(|(&n, s)| (n, entry(s.raw(), s.awaited()))).unzip();
@@ -169,7 +168,7 @@ impl Relay {
         changed(&ends, numbers.iter()).into_iter().try_for_each(|stream| self.serve(stream, buffer))
     }
 
-    /// The host's messages.
+    /// Reads and carries out the host's messages.
     fn obey(&mut self, buffer: &mut [u8], clock: Clock) -> Result<()> {
         let n = self.console.read(buffer).map_err(|e| kernel("read what the host says", e))?;
         if n == 0 {
@@ -186,7 +185,7 @@ impl Relay {
         Ok(())
     }
 
-    /// The host may still name a stream that has ended meanwhile.
+    /// Carries out one message. It may name a stream that has ended meanwhile.
     fn obey_one(&mut self, told: Told, buffer: &mut [u8], clock: Clock) -> Result<()> {
         match told {
             Told::Open { connection, is_answered } => self.connect(connection, is_answered, clock),
@@ -207,10 +206,10 @@ impl Relay {
                 self.serve(stream, buffer)
             }
             Told::Reset { stream } => {
-                // Aborts a connection whose handshake is not complete.
+                // This aborts a connection whose handshake is not complete.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
-                    // Without the reset, the far end would confuse the next user of this port at the host with this
-                    // connection.
+                    // Without the reset, the far end would mistake the next connection from this port of the host for
+                    // this one.
                     self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)
@@ -222,7 +221,7 @@ impl Relay {
         }
     }
 
-    /// Content of the next file.
+    /// Content of the next file of data.
     fn next_piece(&mut self, bytes: u64) -> Result<Vec<u8>> {
         let path = self.pieces.join(self.pieces_read.to_string());
         self.pieces_read += 1;
@@ -250,7 +249,7 @@ impl Relay {
         }
     }
 
-    /// A handshake has ended, successfully or not.
+    /// Handles the end of a handshake, which succeeded or failed.
     fn connected(&mut self, connection: u32, clock: Clock) -> Result<()> {
         let Some(Opening { fd, began_ns }) = self.openings.remove(&connection) else { return Ok(()) };
         match error_of(&fd)? {
@@ -266,12 +265,12 @@ impl Relay {
         }
     }
 
-    /// A connection is established at its far end.
+    /// Handles a connection that is established at its far end.
     fn accept(&mut self) -> Result<()> {
         let mut from = socket::address_v4(Ipv4Addr::UNSPECIFIED, 0);
         let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: address and size live through the call; the descriptor is owned afterwards.
+        // SAFETY: address and size outlive the call; the descriptor is owned afterwards.
         let fd = unsafe { libc::accept4(self.listener.as_raw_fd(), (&raw mut from).cast(), &raw mut size, flags) };
         if fd < 0 {
             return match socket::errno() {
@@ -280,10 +279,10 @@ impl Relay {
                 _ => Err(Error::last_os("accept a connection")),
             };
         }
-        // SAFETY: as above.
+        // SAFETY: the descriptor is valid and is owned from here on.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        // The port alone is not sufficient: another program in the guest may use it, and flows' programs must not reach
-        // other connections.
+        // The port alone does not identify a connection: another program in the guest may use the same port. Programs
+        // of flows must not reach these connections.
         let is_ours = IpAddr::from(Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr))) == self.from;
         match is_ours.then(|| self.by_port.remove(&u16::from_be(from.sin_port))).flatten() {
             Some(connection) => {
@@ -297,13 +296,13 @@ impl Relay {
 
     fn begin(&mut self, stream: u32, fd: OwnedFd) {
         if self.delays_acks[stream as usize % 2] {
-            // Setting the protocol fails if the connection is already gone.
+            // This fails if the connection is already gone.
             socket::delay_acks(fd.as_raw_fd());
         }
         self.streams.insert(stream, Stream::new(fd, self.spec.window_bytes));
     }
 
-    /// Writes and reads as much as possible, and reports the result.
+    /// Writes and reads as much as possible, and reports to the host what was moved.
     fn serve(&mut self, number: u32, buffer: &mut [u8]) -> Result<()> {
         let Some(stream) = self.streams.get_mut(&number) else { return Ok(()) };
         match stream.write() {
@@ -311,7 +310,7 @@ impl Relay {
             Outcome::Failed(errno) => return self.cut_off(number, errno),
             Outcome::Waits | Outcome::Ended => {}
         }
-        // The loop reads to the end, so that an answer is passed on together with the close that follows it.
+        // The loop reads until the stream's end, so that an answer and the close after it are passed on together.
         while let Some(stream) = self.streams.get_mut(&number) {
             match stream.read(buffer) {
                 Outcome::Moved(bytes) => self.tell(Tell::Data { stream: number, bytes }, &buffer[..bytes])?,
@@ -338,11 +337,11 @@ impl Relay {
     }
 }
 
-/// A timer that expires at time 0 of the run and at every step after it.
+/// A timer that expires at time 0 of the run and at every later step.
 fn ticks(clock: Clock, step_ns: i64) -> Result<File> {
     let step = libc::timespec { tv_sec: step_ns / 1_000_000_000, tv_nsec: step_ns % 1_000_000_000 };
     let times = libc::itimerspec { it_interval: step, it_value: clock.monotonic(0) };
-    // SAFETY: plain system calls on a value that lives through them; the descriptor is owned afterwards.
+    // SAFETY: these are plain system calls on a value that outlives them; the descriptor is owned afterwards.
     unsafe {
         let fd = check(libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC), "make a timer")?;
         let timer = File::from_raw_fd(fd);
@@ -358,7 +357,7 @@ fn entry(fd: RawFd, events: i16) -> libc::pollfd {
 
 fn poll(entries: &mut [libc::pollfd], timeout_ms: i32) -> Result<()> {
     loop {
-        // SAFETY: the entries live through the call, and the given count is theirs.
+        // SAFETY: the entries outlive the call, and the count is that of the entries.
         if unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) } >= 0 {
             return Ok(());
         }
@@ -368,14 +367,14 @@ fn poll(entries: &mut [libc::pollfd], timeout_ms: i32) -> Result<()> {
     }
 }
 
-/// Numbers of the entries with events from poll(2), in the order of the entries.
+/// Numbers of the entries for which poll(2) reported events, in the order of the entries.
 fn changed<'a>(entries: &[libc::pollfd], numbers: impl Iterator<Item = &'a u32>) -> Vec<u32> {
     entries.iter().zip(numbers).filter(|(entry, _)| entry.revents != 0).map(|(_, &number)| number).collect()
 }
 
-/// Options of both ends of a connection; accepted sockets inherit the listener's.
+/// Sets the options of both ends of a connection. Accepted sockets inherit them from the listener.
 fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
-    // Nagle's algorithm is off: the agent cannot know whether the outside program would use it.
+    // Nagle's algorithm is off, because the agent cannot know whether the outside program would use it.
     socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32, "set TCP_NODELAY")?;
     spec.congestion_control.as_deref().map_or(Ok(()), |name| socket::set_congestion_control(fd, name))
 }
@@ -383,7 +382,7 @@ fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
 fn port_of(fd: &OwnedFd) -> Result<u16> {
     let mut own = socket::address_v4(Ipv4Addr::UNSPECIFIED, 0);
     let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
-    // SAFETY: address and size live through the call.
+    // SAFETY: address and size outlive the call.
     check(unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut own).cast(), &raw mut size) }, "ask for a port")?;
     Ok(u16::from_be(own.sin_port))
 }
@@ -392,7 +391,7 @@ fn port_of(fd: &OwnedFd) -> Result<u16> {
 fn error_of(fd: &OwnedFd) -> Result<i32> {
     let (mut errno, mut size) = (0i32, size_of::<i32>() as libc::socklen_t);
     let (level, option) = (libc::SOL_SOCKET, libc::SO_ERROR);
-    // SAFETY: value and size live through the call.
+    // SAFETY: value and size outlive the call.
     let asked = unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, (&raw mut errno).cast(), &raw mut size) };
     check(asked, "ask how a handshake ended").map(|_| errno)
 }

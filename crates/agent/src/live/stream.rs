@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One end of a connection in the guest: its socket, the data waiting to be written, and the number of bytes that the
-//! host will accept.
+//! One end of a connection in the guest: its socket, the data that wait to be written, and the number of bytes that the
+//! host will still accept.
 //!
-//! Neither side buffers more than a window of bytes for the other, so an outside program waits for TCP in the guest.
-//! The host does not read data from the program that the guest's socket does not accept. Data that the program does not
-//! read stays in the guest's socket.
+//! Neither side buffers more than one window of data for the other. An outside program must therefore wait for TCP in
+//! the guest. If the guest's socket accepts no more data, the host stops reading from the program. If the program reads
+//! no more data, they stay in the guest's socket.
 
 use crate::base::error::{Error, Result};
 use crate::flows::socket;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Result of a transfer on a stream.
+/// Result of writing to a stream or reading from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Number of bytes transferred.
+    /// Number of bytes that were transferred.
     Moved(usize),
     /// Nothing can be transferred now.
     Waits,
     /// The other end has closed its stream.
     Ended,
-    /// The stream was aborted: errno.
+    /// The stream was aborted, with this errno.
     Failed(i32),
 }
 
@@ -28,22 +28,22 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Stream {
     fd: OwnedFd,
-    /// Data from the host for TCP; `written` is an offset in the first piece.
+    /// Data from the host that wait for TCP. `written` is an offset in the first piece.
     pieces: VecDeque<Vec<u8>>,
     written: usize,
     waiting_bytes: usize,
-    /// The host will send no more.
+    /// Whether the host will send no more data.
     is_last: bool,
-    /// The socket's sending side has been shut down.
+    /// Whether the socket's sending side has been shut down.
     is_shut: bool,
-    /// The other end's last byte has been read.
+    /// Whether the other end's last byte has been read.
     has_ended: bool,
     credit_bytes: u64,
     window_bytes: usize,
 }
 
 impl Stream {
-    /// Makes a stream from a connected socket.
+    /// Creates a stream from a connected socket.
     pub fn new(fd: OwnedFd, window_bytes: u32) -> Self {
         Self {
             fd,
@@ -58,14 +58,14 @@ impl Stream {
         }
     }
 
-    /// Events for poll(2). If 0, the socket must not be polled at all, because it would always report that both ends
-    /// have hung up.
+    /// Events to request from poll(2). If the result is 0, the socket must not be polled, because poll(2) would always
+    /// report that both ends have hung up.
     pub fn awaited(&self) -> i16 {
         let reads = if self.credit_bytes > 0 && !self.has_ended { libc::POLLIN } else { 0 };
         reads | if self.pieces.is_empty() { 0 } else { libc::POLLOUT }
     }
 
-    /// Its descriptor.
+    /// Descriptor of the stream's socket.
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }
@@ -85,17 +85,17 @@ impl Stream {
         Ok(())
     }
 
-    /// Number of further bytes that the host will accept.
+    /// Allows `bytes` further bytes to be sent to the host.
     pub fn grant(&mut self, bytes: u64) {
         self.credit_bytes += bytes;
     }
 
-    /// The host will send no more: the socket is shut down once everything is written.
+    /// Notes that the host will send no more data. The socket is shut down once everything is written.
     pub fn finish(&mut self) {
         self.is_last = true;
     }
 
-    /// Both directions of the stream are closed.
+    /// Whether both directions of the stream are closed.
     pub fn is_over(&self) -> bool {
         self.is_shut && self.has_ended
     }
@@ -105,7 +105,7 @@ impl Stream {
         let mut moved = 0;
         while let Some(piece) = self.pieces.front() {
             let rest = &piece[self.written..];
-            // SAFETY: the bytes live through the call.
+            // SAFETY: the bytes outlive the call.
             let n = unsafe { libc::send(self.raw(), rest.as_ptr().cast(), rest.len(), libc::MSG_NOSIGNAL) };
             match n {
                 0.. => {
@@ -124,7 +124,7 @@ impl Stream {
         }
         self.waiting_bytes -= moved;
         if self.pieces.is_empty() && self.is_last && !self.is_shut {
-            // SAFETY: plain system call. If the connection is already gone, the next read reports it.
+            // SAFETY: this is a plain system call. If the connection is already gone, the next read reports that.
             unsafe { libc::shutdown(self.raw(), libc::SHUT_WR) };
             self.is_shut = true;
         }
@@ -135,13 +135,13 @@ impl Stream {
         }
     }
 
-    /// Reads as much as the host accepts, at most one buffer.
+    /// Reads as much as the host accepts, but at most one buffer.
     pub fn read(&mut self, buffer: &mut [u8]) -> Outcome {
         let most = self.credit_bytes.min(buffer.len() as u64) as usize;
         if most == 0 || self.has_ended {
             return Outcome::Waits;
         }
-        // SAFETY: the buffer lives through the call and has at least the given size.
+        // SAFETY: the buffer outlives the call and is at least as long as `most`.
         match unsafe { libc::recv(self.raw(), buffer.as_mut_ptr().cast(), most, 0) } {
             0 => {
                 self.has_ended = true;
@@ -158,7 +158,7 @@ impl Stream {
         }
     }
 
-    /// Closes the socket so that the other end sees a reset.
+    /// Closes the socket in such a manner that the other end sees a reset.
     pub fn cut(self) -> Result<()> {
         let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
         socket::set(self.raw(), libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "reset a connection")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notices that are sent before the change (`cures.notify_delay` below 0): routes are computed from the constellation,
+//! Notices that are sent before the change (`cures.notify_delay` below 0). Routes are computed from the constellation,
 //! so future changes are known.
 
 use super::switches::{What, When};
@@ -11,8 +11,9 @@ use leowarp_timeline::event::Change;
 use leowarp_timeline::Event;
 
 impl Network<'_> {
-    /// Instants, from the event `first` on, at which routes change: index of the first event, and time of the notice.
-    /// Without a lead time the list is empty. A change too near the run's start has no notice.
+    /// Instants at which routes change, from the event `first` on. Each has the index of the instant's first event and
+    /// the time of its notice. Without a lead time the list is empty. If a change is too near the run's start, it has
+    /// no notice.
     pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
         let mut out: Vec<(usize, i64)> = Vec::new();
         if delay_ns >= 0 {
@@ -32,13 +33,13 @@ impl Network<'_> {
         out
     }
 
-    /// Notifies hosts of the changes at a future instant: applies the events until then and those of the instant to a
-    /// copy.
+    /// Notifies hosts of the changes at a future instant. To find the new paths, it applies two groups of events to a
+    /// copy: those until that instant (`until`), and those of that instant (`change`).
     pub fn tell_ahead(&mut self, t_ns: i64, until: &[Event], change: &[Event]) -> Result<()> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());
         self.foresee(until);
-        // a link that goes down before that instant has already lost its packets
+        // a link that goes down before that instant has already lost its packets by then
         self.say.fill(None);
         let before = self.foresee(change);
         let mut told = self.notices(&before, When::Before);
@@ -56,7 +57,7 @@ impl Network<'_> {
         self.flush(t_ns)
     }
 
-    /// Applies events to this copy instead of the kernel: their effect on routes and on packet delays.
+    /// Applies the effect of events on routes and on packet delays to this copy, not to the kernel.
     fn foresee(&mut self, events: &[Event]) -> Before {
         let mut before = Before::default();
         for event in events {
@@ -87,10 +88,11 @@ impl Network<'_> {
     }
 }
 
-/// The message is sent to the leolink of the old direction, because that of the new direction may not exist yet.
+/// Changes a notice so that the leolink of the old direction can send it. The leolink of the new direction may not
+/// exist yet.
 ///
-/// The node uses its present queue length. leolink adds the delay of the old direction, so the rest of the new path
-/// carries the difference; leolink adds both modulo 2^64.
+/// The node uses its present queue length. The leolink adds the delay of the old direction, so the delay of the rest of
+/// the new path is corrected by the difference. Both are added modulo 2^64.
 fn ahead(cause: NoticeCause, (old_ns, new_ns): (u64, u64), lead_ns: u64) -> NoticeCause {
     let NoticeCause::Change { from, rests_ns, answer_ns } = cause else { return cause };
     let rests_ns = rests_ns.map(|(from_ns, to_ns)| (from_ns, to_ns.wrapping_add(new_ns).wrapping_sub(old_ns)));
@@ -126,7 +128,7 @@ mod tests {
             panic!("it is of a change");
         };
         assert_eq!((from, from_ns, answer_ns), (6, 900, 1995));
-        // the sum is computed as in leolink, whose own delay is the delay of the old direction
+        // the sum is computed as in leolink, which itself adds the delay of the old direction
         assert_eq!(300_u64.wrapping_add(to_ns), 50 + 100);
         let lost = NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 0 };
         assert_eq!(ahead(lost, (300, 50), 2), NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 2 });

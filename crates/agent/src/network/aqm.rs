@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queueing disciplines of the kernel under a leolink, replacing its fifo, and `fq` on a host's wire, as netlink
-//! messages (include/uapi/linux/pkt_sched.h of Linux 6.12).
+//! Netlink messages for the kernel's queueing disciplines that replace a leolink's fifo, and for `fq` on a host's wire
+//! (include/uapi/linux/pkt_sched.h of Linux 6.12).
 //!
-//! Parameters that a scenario omits have the kernel's defaults, except for limits. The kernel's limits (1,000 or 10,240
-//! packets, 32 MiB) are replaced by the limit of the queue. A limit in bytes is converted to full frames for
-//! disciplines that count packets. A limit in packets is converted to bytes of full frames for `red`, and to memory of
-//! full frames for `cake`.
+//! If a scenario omits a parameter, the kernel's default applies. Limits are the exception. The limit of the queue
+//! replaces the kernel's limits (1,000 or 10,240 packets, 32 MiB). For disciplines that count packets, a limit in bytes
+//! is converted to a number of full frames. A limit in packets is converted to the bytes of that many full frames for
+//! `red`, and to their memory for `cake`.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::network::tc::{tcmsg, tcmsg_at, CHILD_HANDLE, CHILD_PARENT, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{Queue, QueueKind};
 
-/// Limit of a queue without a configured one.
+/// Limit of a queue for which none is configured.
 const UNLIMITED_PKTS: u32 = 1 << 30;
-/// Guest memory of a waiting frame of 1,514 bytes: its truesize, which cake, fq_codel and fq_pie count. The value is a
-/// datagram's; a TCP segment and any shorter packet take slightly less.
+/// Memory in the guest of a waiting frame of 1,514 bytes. This is the frame's truesize, which cake, fq_codel and fq_pie
+/// count. The value is for a datagram. A TCP segment, and any shorter packet, needs slightly less.
 const FRAME_MEMORY_BYTES: u32 = 2304;
-/// The kernel's own memory limit in fq_codel and fq_pie.
+/// The kernel's own memory limit of fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;
 
-/// Maximum content of a queue.
+/// Maximum content of a queue, in packets or bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
     pub pkts: Option<u32>,
@@ -30,7 +30,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// The limit of the queue, or else of its link.
+    /// The queue's limit or, if it has none, the limit of its link.
     pub fn of(queue: &Queue, link: Limit) -> Self {
         match (queue.limit_pkts, queue.limit_bytes) {
             (None, None) => link,
@@ -53,9 +53,9 @@ impl Limit {
     }
 }
 
-/// Makes a queue's discipline the child of a newly created leolink.
+/// Makes the discipline of a queue the child of a newly created leolink.
 ///
-/// `rate_bps` is the highest rate at which the queue is emptied; None = unknown.
+/// `rate_bps` is the highest rate at which the queue is drained. None = unknown.
 pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_bps: Option<u64>) -> Result<()> {
     if queue.kind == QueueKind::Fifo {
         return Ok(());
@@ -88,11 +88,12 @@ pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_
             batch.u32(8, limit.in_memory_bytes().max(MEMORY_BYTES));
         }
         QueueKind::Cake => {
-            // The tags of source routing are not classes of service
+            // The tags of source routing do not select classes of service.
             batch.u32(CAKE_DIFFSERV_MODE, CAKE_BESTEFFORT);
             given(batch, queue, &[("flow_mode", 5), ("rtt_ns", 7), ("ack_filter", 16)]);
             if let Some(rtt_us) = parameter(queue, "rtt_ns") {
-                // tc(8) would compute the target; otherwise the kernel would keep a target for its own default rtt
+                // tc(8) would also compute the target from the rtt. Without this attribute, the kernel would keep the
+                // target for its default rtt
                 batch.u32(CAKE_TARGET_US, (rtt_us / 20).max(1));
             }
             batch.u32(10, parameter(queue, "memory_limit_bytes").unwrap_or(limit.in_memory_bytes()));
@@ -111,7 +112,8 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Puts the given parameters into netlink attributes with the given numbers. All disciplines count time in us.
+/// Writes those parameters that the queue sets as netlink attributes with the given numbers. All disciplines measure
+/// time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
         if let Some(value) = parameter(queue, name) {
@@ -120,15 +122,16 @@ fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     }
 }
 
-/// A parameter in the kernel's format: times are rounded up to whole us.
+/// A parameter in the kernel's format. Times are rounded up to whole us.
 fn parameter(queue: &Queue, name: &str) -> Option<u32> {
     let value = *queue.parameters.get(name)?;
     let value = if name.ends_with("_ns") { value.div_ceil(1000) } else { value };
     Some(u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-/// Parameters of `red` as computed by tc(8) (tc/tc_red.c of iproute2): limits in bytes, the weight of the moving
-/// average from the permitted burst, (2 min + max) / 3. A table says how the average decays while nothing waits.
+/// Parameters of `red` as tc(8) computes them (tc/tc_red.c of iproute2). Limits are in bytes. The weight of the moving
+/// average follows from the permitted burst, (2 min + max) / 3. A table states how the average decays while the queue
+/// is empty.
 #[derive(Debug, PartialEq)]
 struct Red {
     limit_bytes: u32,
@@ -162,7 +165,7 @@ impl Red {
         let probability = f64::from(parameter(queue, "probability_ppm").unwrap_or(20_000)) / 1e6;
         let frame = f64::from(limit.frame_bytes);
         let burst = ((2.0 * f64::from(min_bytes) + f64::from(max_bytes)) / (3.0 * frame)).floor().max(1.0);
-        // the kernel keeps the average times 2^weight_log in 32 bits (red_check_params)
+        // the kernel stores the average times 2^weight_log in 32 bits (red_check_params)
         let weight_log = average_weight_log(f64::from(min_bytes) / frame, burst)
             .min((max_bytes.leading_zeros() as u8).saturating_sub(1));
         let rate_bps = rate_bps.filter(|&r| r > 0).unwrap_or(10_000_000);
@@ -192,7 +195,7 @@ impl Red {
     }
 }
 
-/// Smallest weight 2^-k for which an average starting at 0 stays below `min` during a burst (tc_red_eval_ewma).
+/// Smallest weight 2^-k with which an average that starts at 0 stays below `min` during a burst (tc_red_eval_ewma).
 fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     let room = burst_pkts + 1.0 - min_pkts;
     let passes = |k: &u8| {
@@ -202,15 +205,15 @@ fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     (1..31).find(passes).unwrap_or(31)
 }
 
-/// -log2 of the probability divided by the range of the average (tc_red_eval_P).
+/// -log2 of a quotient: the probability divided by the range of the average (tc_red_eval_P).
 fn probability_log(probability: f64, range_bytes: u32) -> u8 {
     let step = probability / f64::from(range_bytes);
     (0..32).find(|&k| step * 2f64.powi(k) > 1.0).unwrap_or(32) as u8
 }
 
-/// Shift of the average after an idle time of `i << cell_log` us, if a frame takes `frame_us`: 2^-shift = (1 -
-/// weight)^frames. The function tc_red_eval_idle_damping has the same purpose, but uses the natural logarithm and ticks
-/// of 64 ns, whereas the kernel shifts and looks up us.
+/// Shifts by which the average decays after an idle time of `i << cell_log` us. A frame takes `frame_us`, and 2^-shift
+/// = (1 - weight)^frames. tc_red_eval_idle_damping has the same purpose, but uses the natural logarithm and ticks of 64
+/// ns. The kernel, however, shifts and indexes the table by us.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;
@@ -227,9 +230,9 @@ const FQ_FLOW_PLIMIT: u16 = 2;
 const FQ_HORIZON_DROP: u16 = 15;
 const FQ_PRIOMAP: u16 = 16;
 
-/// Makes `fq` send packets of a host: each socket at its pacing rate, with any congestion control. `fq` drops nothing,
-/// so packets leaving the sockets equal the captured ones. All packets have one class, because the tags of source
-/// routing are not classes.
+/// Makes `fq` send a host's packets. Each socket sends at its pacing rate, with any congestion control. `fq` drops
+/// nothing, so the packets that leave the sockets are the captured ones. All packets have one class, because the tags
+/// of source routing do not select classes.
 pub fn pacing(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &tcmsg(ifindex)).text(TCA_KIND, "fq");
     let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);
@@ -251,7 +254,7 @@ mod tests {
         Queue { kind, ecn: true, parameters, limit_pkts: None, limit_bytes: None }
     }
 
-    /// Kind of the discipline, and its 4-byte options as numbers.
+    /// Kind of the discipline, and its options of 4 bytes as numbers.
     fn made(queue: &Queue, limit: Limit) -> (String, Vec<(u16, u32)>) {
         let mut batch = Batch::default();
         child(&mut batch, 7, queue, limit, Some(100_000_000)).unwrap();
@@ -317,7 +320,7 @@ mod tests {
         assert_eq!((red.limit_bytes, red.min_bytes, red.max_bytes), (757_000, 63_083, 189_250));
         assert_eq!((red.weight_log, red.probability_log, red.flags), (5, 23, RED_ECN));
         assert_eq!(red.max_p, 85_899_345);
-        // n missing frames, each 121 us long, weigh the average by (1 - 2^-5)^n = 2^-shift
+        // n missing frames of 121 us each multiply the average by (1 - 2^-5)^n = 2^-shift
         let frames = |shift: f64| shift / -(1.0 - 1.0f64 / 32.0).log2();
         let cell = |shift: f64| (frames(shift) * 121.12) as usize >> red.cell_log;
         assert_eq!((red.idle[cell(9.0)], red.idle[cell(9.0) + 1], red.idle[255]), (8, 9, 31));

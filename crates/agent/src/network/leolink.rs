@@ -46,7 +46,7 @@ const FORWARDING: &str = "/proc/leolink/forwarding";
 const NAMESPACES: &str = "/proc/leolink/namespaces";
 const PAYLOAD: &str = "/proc/leolink/payload";
 
-/// An attribute's length has 16 bits.
+/// The length of a netlink attribute has 16 bits, which limits the size of a piece.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
 
 /// Selects how nodes forward packets in later runs (guest/links/leolink_direct.c).
@@ -55,27 +55,29 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
         Forwarding::Direct => "direct",
         Forwarding::Kernel => "kernel",
     };
-    // false means a custom kernel without leolink, on which all packets go through the IP stack
+    // the function returns false on a custom kernel without leolink; there all packets go through the IP stack
     tell(FORWARDING, word).map(|_| ())
 }
 
-/// Registers the links of the calling thread's namespace that no leolink leads to: links by netem, and wires.
+/// Registers the links of the calling thread's namespace to which no leolink leads. These are links by netem, and
+/// wires.
 pub fn forward_here() -> error::Result<()> {
-    // false: as above
+    // the function returns false as in `set_forwarding`
     tell(FORWARDING, "here").map(|_| ())
 }
 
-/// Selects whether namespaces created from now on are of nodes that only forward packets, without directories in
-/// /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel has only one kind.
+/// Selects what kind of namespace is created from now on. With `of_routers`, namespaces are for nodes that only forward
+/// packets, and have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel has
+/// only one kind.
 pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
 
-/// Tells the kernel which bytes of this process nobody reads after sending, so that it need not copy them
-/// (guest/tcp/payload.c); None: all are copied.
+/// Tells the kernel which bytes of this process nobody reads after they are sent. The kernel need not copy those bytes
+/// (guest/tcp/payload.c).
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
-    // false means a custom kernel, which copies everything
+    // the function returns false on a custom kernel, which copies everything
     tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
 }
 
@@ -104,7 +106,7 @@ fn begin(batch: &mut Batch, ifindex: u32, flags: u16) -> Nest {
     batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[])
 }
 
-/// Creates or changes a leolink. Settings that are not named stay unchanged.
+/// Creates or changes a leolink. Settings that the message does not contain stay unchanged.
 pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
     let options = begin(batch, ifindex, if say == Say::All { NLM_F_CREATE | NLM_F_REPLACE } else { 0 });
     if say == Say::All {
@@ -137,7 +139,7 @@ pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
     batch.end(&options);
 }
 
-/// `struct leolink_order`.
+/// The bytes of `struct leolink_order`.
 fn order_bytes(order: Order) -> [u8; 16] {
     let mut flags = if order.numbers { ORDER_NUMBER } else { 0 };
     flags |= if order.restores && order.resequence.is_some() { ORDER_RESTORE } else { 0 };
@@ -150,53 +152,54 @@ fn order_bytes(order: Order) -> [u8; 16] {
     bytes
 }
 
-/// A node's entry for a host changes from one of its directions to another.
+/// A change of a node's entry for a host from one of the node's directions to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Switch {
     pub from: usize,
     pub destination: Ipv4Addr,
-    /// Time of the last packet on the old direction, from that direction's far end to the host.
+    /// Time that the last packet on the old direction takes from the far end of that direction to the host.
     pub rest_from_ns: u64,
-    /// Minimum time of the first packet on the new direction, from that direction's far end to the host.
+    /// Minimum time that the first packet on the new direction takes from the far end of that direction to the host.
     pub rest_to_ns: u64,
-    /// Packets that wait at the old direction move to the new one.
+    /// Whether packets that wait at the old direction move to the new one.
     pub moves: bool,
-    /// Packets for the new direction are held in a buffer of this number of bytes; the rule applies if it is full.
+    /// Packets for the new direction are held in a buffer of this many bytes. `HoldFull` applies when the buffer is
+    /// full.
     pub hold: Option<(u32, HoldFull)>,
-    /// The last packet on the old direction is a marker with this number, and the place where packets of the new
-    /// direction wait for it is known. Otherwise, the reason. None = the cure sends no markers.
+    /// The last packet on the old direction is a marker with this number, and packets of the new direction wait for the
+    /// marker at a known place. `Refused` = the reason why there is no marker. None = the cure sends no markers.
     pub marker: Option<Result<Merge, Refused>>,
-    /// Time for which packets on the new direction are also copied to the old one, or the reason against copies. None =
-    /// the cure sends no copies.
+    /// Time for which packets on the new direction are also copied to the old one. `Refused` = the reason why there are
+    /// no copies. None = the cure sends no copies.
     pub copies_ns: Option<Result<u64, Refused>>,
-    /// Time for which packets on the new direction are marked as rerouted, if they may overtake others.
+    /// Time for which packets on the new direction are marked as rerouted if they may overtake others.
     pub new_way_ns: Option<u64>,
 }
 
-/// Reason why a cure that needs the old path has no effect (enum leolink_refused).
+/// Reason why a cure that needs the old path cannot act (enum leolink_refused).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// The old link no longer leads to the host.
     NoOldWay = 1,
     /// The old link leads back to the node.
     SameWay = 2,
-    /// The paths meet behind a link without delay and rate, on which leolink registers no arrivals.
+    /// The paths meet after a link without delay and rate. leolink registers no arrivals on such a link.
     NoTime = 3,
 }
 
-/// Node where the old and the new path of a switch meet, and the actions there.
+/// The node where the old and the new path of a switch meet, and what happens there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Merge {
-    /// Number of the marker, from 1 on.
+    /// Number of the marker. Numbers begin at 1.
     pub marker: u32,
-    /// Directions by which the old and the new path enter the node.
+    /// Directions on which the old and the new path enter the node.
     pub from: usize,
     pub to: usize,
     pub end_marker: EndMarker,
 }
 
-/// Sends this information to the leolink of the direction by which the new path enters the node (`struct
-/// leolink_merge`).
+/// Sends the place of the merge (`struct leolink_merge`) to the leolink of the direction on which the new path enters
+/// the node.
 pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&m.marker.to_ne_bytes());
@@ -211,17 +214,17 @@ pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) 
     batch.end(&options);
 }
 
-/// A host receives a notice that its packets to another host take another path (`struct leolink_notice`).
+/// A notice to a host that its packets to another host take another path (`struct leolink_notice`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Notice {
-    /// From 1 on.
+    /// Number of the notice. Numbers begin at 1.
     pub number: u32,
     pub told: Ipv4Addr,
     pub destination: Ipv4Addr,
     pub old_delay_ns: i64,
     pub new_delay_ns: i64,
     pub cause: NoticeCause,
-    /// Delay of the node before it sends the notice.
+    /// Time for which the node waits before it sends the notice.
     pub delay_ns: u64,
     pub is_lost: bool,
 }
@@ -229,11 +232,11 @@ pub struct Notice {
 /// Kind of change that the notice reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoticeCause {
-    /// A change from one direction of the node to the direction that receives this message. `answer_ns`: time from the
-    /// destination back to the host, minus the notice's own travel time; rests as in [`Switch`]; None = packets sent
-    /// before do not arrive.
+    /// A change from one direction of the node to the direction that receives this message. `answer_ns` is the time
+    /// from the destination back to the host, minus the notice's own travel time. `rests_ns` holds the rests as in
+    /// [`Switch`]; None = packets that were sent before do not arrive.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
-    /// Nothing.
+    /// A false notice: nothing changed.
     False { wait_ns: u64 },
 }
 
@@ -268,14 +271,14 @@ pub fn notice(batch: &mut Batch, ifindex: u32, n: &Notice) {
     batch.end(&options);
 }
 
-/// Tells the leolink of a direction that markers may arrive over this direction.
+/// Tells the leolink of a direction that markers may arrive on this direction.
 pub fn expect_markers(batch: &mut Batch, ifindex: u32) {
     let options = begin(batch, ifindex, 0);
     batch.attribute(LEOLINK_MARKERS, &[]);
     batch.end(&options);
 }
 
-/// Sends the switch to the leolink of the new direction (`struct leolink_switch`).
+/// Sends a switch (`struct leolink_switch`) to the leolink of the new direction.
 pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     let mut bytes = [0; 56];
     bytes[..4].copy_from_slice(&(s.from as u32).to_ne_bytes());
@@ -301,8 +304,8 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     batch.end(&options);
 }
 
-/// Gives a leolink the tables of its direction (`leowarp_timeline::tables`), whose times count from `origin_ns` on the
-/// kernel's monotonic clock. Each batch holds one message; the batches must be sent one after the other.
+/// Sends a leolink the tables of its direction (`leowarp_timeline::tables`). The times in the tables count from
+/// `origin_ns` on the kernel's monotonic clock. Each batch holds one message. The batches must be sent in order.
 pub fn tables<'a>(
     ifindex: u32,
     origin_ns: i64,
@@ -351,7 +354,7 @@ mod tests {
         assert_eq!(whole.bytes().len(), 96 - 4 + 4 * 8 + 12);
     }
 
-    /// Kinds and lengths of the options in the only message of a batch.
+    /// Kinds and lengths of the options in a batch's only message.
     fn options(batch: &Batch) -> Vec<(u16, usize)> {
         let [(kind, _, handle, parent, attrs)] = &messages(batch)[..] else { panic!("one message") };
         assert_eq!((*kind, *handle, *parent), (RTM_NEWQDISC, 0x1_0000, u32::MAX));

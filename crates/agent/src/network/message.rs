@@ -19,7 +19,7 @@ const IFF_NOARP: u32 = 0x80;
 const IFF_MULTICAST: u32 = 0x1000;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
-/// Nobody asks whether another has the address (RFC 4862, 5.4).
+/// Flag that turns off duplicate address detection (RFC 4862, 5.4).
 const IFA_F_NODAD: u8 = 2;
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
@@ -36,24 +36,24 @@ const RT_SCOPE_LINK: u8 = 253;
 const RTN_UNICAST: u8 = 1;
 const RTN_BLACKHOLE: u8 = 6;
 
-/// An end of a link.
+/// One end of a link.
 pub struct Interface {
     pub ifindex: u32,
     pub name: String,
     pub mac: [u8; 6],
     pub arp: bool,
-    /// Without, IPv6 tells no router of the groups that it joins by itself (net/ipv6/mcast.c).
+    /// Without this flag, IPv6 does not report the groups that it joins by itself to routers (net/ipv6/mcast.c).
     pub multicast: bool,
     pub mtu_bytes: u32,
 }
 
-/// Next hop of a route.
+/// The next hop of a route.
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     pub ifindex: u32,
-    /// None if the far end accepts every packet.
+    /// Address of the next hop. None = the far end accepts every packet.
     pub gateway: Option<IpAddr>,
-    /// TCP sending on this route acknowledges each segment that it receives.
+    /// Whether TCP on this route immediately acknowledges each segment that it receives.
     pub quickack: bool,
 }
 
@@ -65,11 +65,11 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
     out
 }
 
-/// Makes a veth pair between the receiving namespace and that of `there_fd`. One end is brought up here; the far end
-/// cannot be before both exist (veth_open).
+/// Creates a veth pair between the namespace that receives the message and the namespace of `there_fd`. The end in this
+/// namespace is also set up. The far end cannot be set up before both ends exist (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
-    // what stays as it is
+    // flags that the message changes; all others stay as they are
     let changed = |i: &Interface| if i.multicast { IFF_NOARP } else { IFF_NOARP | IFF_MULTICAST };
     let describe = |batch: &mut Batch, i: &Interface| {
         batch.text(IFLA_IFNAME, &i.name).attribute(IFLA_ADDRESS, &i.mac).u32(IFLA_MTU, i.mtu_bytes);
@@ -93,23 +93,23 @@ pub fn up(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_UP, IFF_UP));
 }
 
-/// Sets an interface down and up again. In a new veth pair, the first end to be set up has no carrier until the other
-/// end is up. The kernel sets the carrier later (net/core/link_watch.c: 100 devices at a time, the rest up to a second
-/// later). Until then the queueing discipline is noop, which silently discards packets. An end that is set up while the
-/// other is up works at once.
+/// Sets an interface down and then up again. In a new veth pair, the end that is set up first has no carrier until the
+/// other end is up. The kernel sets the carrier with a delay: net/core/link_watch.c handles 100 devices at a time, and
+/// the rest up to a second later. Until then the queueing discipline is noop, which discards packets without a report.
+/// If an end is set up while the other end is up, it works immediately.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
     up(batch, ifindex);
 }
 
-/// Clears an interface's neighbour table: the interface loses its entries when ARP is disabled for an instant
+/// Clears an interface's neighbour table. The interface loses its entries when ARP is disabled for a moment
 /// (arp_netdev_event).
 pub fn forget_neighbours(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_NOARP, IFF_NOARP));
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_NOARP));
 }
 
-/// Gives an interface an address.
+/// Adds an address to an interface.
 pub fn address(batch: &mut Batch, ifindex: u32, address: IpAddr, prefix: u8) {
     let flags = if address.is_ipv6() { IFA_F_NODAD } else { 0 };
     let mut body = [family(address), prefix, flags, RT_SCOPE_UNIVERSE, 0, 0, 0, 0];
@@ -146,7 +146,7 @@ pub fn whole_prefix(address: IpAddr) -> u8 {
     }
 }
 
-/// Sets the route to a host for packets with a TOS value (0 = packets without a more specific route).
+/// Sets the route to a host for packets with a TOS value. The value 0 means packets without a more specific route.
 pub fn route(batch: &mut Batch, destination: IpAddr, tos: u8, hop: Hop) {
     let scope = if hop.gateway.is_some() { RT_SCOPE_UNIVERSE } else { RT_SCOPE_LINK };
     let head = rtmsg(family(destination), whole_prefix(destination), tos, scope, RTN_UNICAST);
@@ -168,12 +168,13 @@ fn quickack(batch: &mut Batch, wanted: bool) {
 
 /// Removes the route to a host.
 pub fn no_route(batch: &mut Batch, destination: IpAddr, tos: u8) {
-    // the scope "nowhere" matches any route
+    // the scope "nowhere" matches a route of any scope
     let head = rtmsg(family(destination), whole_prefix(destination), tos, 255, RTN_UNICAST);
     with_address(batch.message(RTM_DELROUTE, 0, &head), RTA_DST, destination);
 }
 
-/// Sends everything without a more specific route, from `source`, out of the interface of a hop without a gateway.
+/// Makes packets without a more specific route leave through the interface of a hop without a gateway, with the source
+/// address `source`.
 pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     let head = rtmsg(family(source), 0, 0, RT_SCOPE_LINK, RTN_UNICAST);
     batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &head);
@@ -181,7 +182,7 @@ pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     quickack(batch, hop.quickack);
 }
 
-/// Silently discards packets without another route.
+/// Makes the kernel discard packets without another route, without an ICMP answer.
 pub fn discard_by_default(batch: &mut Batch, is_ipv6: bool) {
     let family = if is_ipv6 { AF_INET6 } else { AF_INET };
     let head = rtmsg(family, 0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE);

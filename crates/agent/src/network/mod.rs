@@ -3,12 +3,13 @@
 //!
 //! A node is a network namespace; a link is a veth pair between two namespaces. Both ends of a link have the same MAC
 //! address and do not use ARP. A route is therefore `destination dev interface`, and no neighbour needs to be resolved.
-//! (`arp` links have addresses at both ends, and routes through the address of the far end.) The queueing discipline of
-//! a direction is on its sending side. Interfaces stay up: whether a link is up only decides whether its discipline
-//! accepts packets.
+//! (Links with `arp` have addresses at both ends, and routes through the address of the far end.) The queueing
+//! discipline of a direction is on its sending side. Interfaces stay up. If a link is down, its discipline refuses
+//! packets.
 //!
-//! All events of an instant become rounds of batches, with one send per namespace and round: first ends of new links,
-//! their second ends, the first ends again (message::up_again), then the rest.
+//! All events of an instant are converted to rounds of batches. In each round, each namespace receives one message
+//! batch in one system call. The rounds create the first ends of new links, then their second ends, then set the first
+//! ends up again (message::up_again); the last round does the rest.
 
 mod ahead;
 pub mod aqm;
@@ -39,7 +40,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// From now on, packets between these two hosts carry this TOS value.
+/// A change of the TOS value that packets from one host to another carry from now on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathChange {
     pub source: usize,
@@ -49,11 +50,12 @@ pub struct PathChange {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct LinkState {
-    /// Interface numbers at a and b; 0 = does not exist yet.
+    /// Interface numbers at the ends a and b. 0 = the interface does not exist yet.
     ifindex: [u32; 2],
 }
 
-/// State before an instant: directions of the nodes and hosts whose entry changed or was removed, and changed delays.
+/// State before an instant: the directions of those node and host pairs whose entry changed or was removed, and the
+/// delays that changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,
@@ -72,15 +74,15 @@ pub struct Network<'a> {
     next_ifindex: Vec<u32>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
-    /// Values last sent to the kernel for jittered directions.
+    /// For jittered directions, the values that were last sent to the kernel.
     told: Vec<Option<Direction>>,
-    /// Changes of a direction to be sent at the end of the instant.
+    /// For each direction, the extent of the settings to send at the end of the instant.
     say: Vec<Option<Say>>,
     to_say: Vec<usize>,
-    /// Direction on which a node sends packets without a tag to a host.
+    /// For each pair (node, host), the direction on which the node sends packets without a tag to the host.
     routes: BTreeMap<(usize, usize), usize>,
-    /// With source routing: direction on which a node sends to a host, by path. The routes of a path without a tag are
-    /// kept, so that it can get a tag again.
+    /// With source routing: for each path (host, number), the direction on which each node sends. If a path has no tag,
+    /// its routes are kept, so that it can get a tag again.
     path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
     tags: Vec<Tags>,
     making: Vec<Batch>,
@@ -88,27 +90,27 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures: changes of the present instant.
+    /// With cures: the changes of the present instant.
     before: Before,
-    /// With cures: number of end markers and notices so far.
+    /// With cures: the number of end markers so far, and of notices.
     markers: u32,
     notices: u32,
     host_of_node: Vec<Option<usize>>,
-    /// The kernel has IPv6, whether the run is over it or not.
+    /// Whether the kernel has IPv6. The run itself may use IPv4.
     has_ipv6: bool,
     /// Nodes without hosts that have a link by netem.
     netem_routers: BTreeSet<usize>,
-    /// Nodes among them whose links were created at this instant.
+    /// Nodes of `netem_routers` whose links were created at this instant.
     widened: BTreeSet<usize>,
 }
 
 impl<'a> Network<'a> {
-    /// Creates empty namespaces for all nodes.
+    /// Creates an empty namespace for each node.
     pub fn new(setup: &'a Setup, tables: &'a Tables) -> Result<Self> {
         let home = Namespace::current()?;
         let has_ipv6 = sysctls::of_guest(setup)?;
         leolink::set_forwarding(setup.forwarding)?;
-        // SAFETY: plain system call; the descriptor is owned afterwards.
+        // SAFETY: this is a plain system call; the descriptor is owned afterwards.
         let watch = unsafe {
             OwnedFd::from_raw_fd(crate::base::error::check(libc::epoll_create1(libc::EPOLL_CLOEXEC), "make an epoll")?)
         };
@@ -116,7 +118,7 @@ impl<'a> Network<'a> {
         for i in 0..setup.nodes.len() {
             let space = netns::of_node(setup, i)?;
             let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: i as u64 };
-            // SAFETY: `event` lives through the call.
+            // SAFETY: `event` outlives the call.
             crate::base::error::check(
                 unsafe { libc::epoll_ctl(watch.as_raw_fd(), libc::EPOLL_CTL_ADD, space.route.raw(), &raw mut event) },
                 "watch a netlink socket",
@@ -161,9 +163,10 @@ impl<'a> Network<'a> {
         for (i, node) in setup.nodes.iter().enumerate() {
             match node.kind {
                 NodeKind::Host => message::up(network.changing(i), 1),
-                // IPv6 counts what has no route (sample::no_route_pkts), and without an address nothing is answered
+                // IPv6 counts packets without a route (sample::no_route_pkts), and a node without an address answers
+                // nothing
                 _ if setup.is_ipv6() && setup.shell.is_none() => {}
-                // packets without a route are discarded without an ICMP answer; the guest's in_no_route counts them
+                // packets without a route are discarded without an ICMP answer, and the guest's in_no_route counts them
                 _ => message::discard_by_default(network.changing(i), setup.is_ipv6()),
             }
             if setup.shell.is_some() && node.kind != NodeKind::Host {
@@ -177,14 +180,14 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
-    /// Sets the run's time 0: existing links get their tables, and later links get them when they are created.
+    /// Sets the run's time 0. Existing links get their tables now, and later links when they are created.
     pub fn begin(&mut self, origin_ns: i64) -> Result<()> {
         self.origin_ns = Some(origin_ns);
         let made: Vec<usize> = (0..self.directions.len()).filter(|&d| self.sending_side(d).is_some()).collect();
         made.into_iter().try_for_each(|direction| self.send_tables(direction, 0))
     }
 
-    /// Runs `what` with the calling thread in a node's namespace.
+    /// Runs `what` while the calling thread is in the node's namespace.
     pub fn inside<T>(&self, node: usize, what: impl FnOnce() -> Result<T>) -> Result<T> {
         self.spaces[node].enter()?;
         let result = what();
@@ -213,20 +216,21 @@ impl<'a> Network<'a> {
         Err(Error::Input(format!("host {host} has no wire that is up at the start")))
     }
 
-    /// Namespace and interface number of a direction's sending side, if the link exists.
+    /// Namespace and interface number of a direction's sending side, if the link already exists.
     pub fn sending_side(&self, direction: usize) -> Option<(usize, u32)> {
         let (link, side) = (&self.setup.links[direction / 2], direction % 2);
         let ifindex = self.links[direction / 2].ifindex[side];
         (ifindex != 0).then_some((if side == 0 { link.a } else { link.b }, ifindex))
     }
 
-    /// Applies all events of one instant. The clock is not read meanwhile, so that for the guest they happen at once.
+    /// Applies all events of one instant. The clock is not read during this call, so in the guest all events happen at
+    /// the same time.
     pub fn apply(&mut self, events: &[Event]) -> Result<Vec<PathChange>> {
         let mut paths = Vec::new();
         for event in events {
             match event.change {
                 Change::Up { link } => self.bring_up(link),
-                // the link refuses new packets, and the packets that it holds arrive or are lost with it
+                // the link refuses new packets; with `lose` it loses the packets that it holds, otherwise they arrive
                 Change::Down { link, lose } => {
                     for d in [2 * link, 2 * link + 1] {
                         self.directions[d].down = true;
@@ -359,7 +363,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The kernel must already have executed the message that creates the direction's discipline.
+    /// Sends the tables of a direction. The kernel must already have executed the message that creates the direction's
+    /// discipline.
     fn send_tables(&self, direction: usize, t_ns: i64) -> Result<()> {
         let (capacity, channel) = (self.tables.capacity(direction), self.tables.channel(direction));
         let (Some(origin_ns), Some((node, ifindex))) = (self.origin_ns, self.sending_side(direction)) else {
@@ -380,7 +385,7 @@ impl<'a> Network<'a> {
         let mut to_say = std::mem::take(&mut self.to_say);
         let told = self.told();
         if !told.is_empty() {
-            // the state of a link that goes down must be read before its packets are lost
+            // the state of a link that goes down must be read before the link loses its packets
             to_say.sort_by_key(|&d| self.say[d] == Some(Say::Flush));
         }
         let mut told = Some(told);
@@ -441,10 +446,11 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// The kernel only answers requests that it refused, so one check of all sockets shows whether anything failed.
+    /// Fails if the kernel refused anything. The kernel answers only requests that it refuses, so one check of all
+    /// sockets is enough.
     fn errors(&self, t_ns: i64) -> Result<()> {
         let mut event = libc::epoll_event { events: 0, u64: 0 };
-        // SAFETY: `event` lives through the call and has room for the one event requested.
+        // SAFETY: `event` outlives the call and has room for the one event that is requested.
         let n = unsafe { libc::epoll_wait(self.watch.as_raw_fd(), &raw mut event, 1, 0) };
         if crate::base::error::check(n, "look for netlink errors")? == 0 {
             return Ok(());
@@ -474,18 +480,18 @@ fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usiz
     by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
 }
 
-/// Name of both ends of a link.
+/// Name of the interfaces at both ends of a link.
 pub fn interface_name(link: usize) -> String {
     format!("l{link}")
 }
 
-/// Locally administered MAC address, derived from the link's number and side.
+/// Locally administered MAC address, which is derived from the link's number and side.
 fn mac(link: usize, side: usize) -> [u8; 6] {
     let n = (link as u32).to_be_bytes();
     [2, side as u8, n[0], n[1], n[2], n[3]]
 }
 
-/// Address of one end of an `arp` link, from 10.128.0.0/9.
+/// Address of one end of an `arp` link, in 10.128.0.0/9.
 fn end_address(link: usize, side: usize) -> Ipv4Addr {
     Ipv4Addr::from(0x0a80_0000 + (2 * link + side) as u32)
 }

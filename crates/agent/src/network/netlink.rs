@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Route netlink: messages are assembled in one buffer and sent in one system call.
+//! Route netlink. Messages are assembled in one buffer, and one system call sends them.
 //!
-//! A system call costs 10 us here and a change inside a batch 0.4 to 1 us, so all changes of one instant to a namespace
-//! are sent together. The kernel executes them before send returns, and only answers failures.
+//! A system call costs 10 us here, and a change inside a batch 0.4 to 1 us. All changes of one instant to a namespace
+//! are therefore sent together. The kernel executes the changes before send returns, and answers only those that
+//! failed.
 
 use crate::base::error::{check, Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -29,7 +30,7 @@ const NLMSGERR_ATTR_MSG: u16 = 1;
 /// Nested attributes carry this flag, which parsers since 2019 require.
 pub const NLA_F_NESTED: u16 = 0x8000;
 const HEADER_BYTES: usize = 16;
-/// Maximum size of one send, well below the socket's send buffer (208 KiB).
+/// Maximum size of one send. It is well below the size of the socket's send buffer (208 KiB).
 const BATCH_BYTES: usize = 96 * 1024;
 
 /// Messages under construction.
@@ -44,18 +45,18 @@ pub struct Batch {
 pub struct Nest(usize);
 
 impl Batch {
-    /// Whether the batch has no message.
+    /// Whether the batch contains no message.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// Removes all messages; the memory is kept for the next ones.
+    /// Removes all messages. The memory is kept for later messages.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.starts.clear();
     }
 
-    /// Begins a message; attributes that follow belong to it until the next `message`.
+    /// Begins a message. All attributes that are added before the next `message` belong to it.
     pub fn message(&mut self, kind: u16, flags: u16, body: &[u8]) -> &mut Self {
         let start = self.bytes.len();
         self.starts.push(start);
@@ -78,7 +79,7 @@ impl Batch {
         self
     }
 
-    /// Adds an attribute of four bytes in native byte order, as the kernel reads them.
+    /// Adds an attribute of four bytes in native byte order, which the kernel expects.
     pub fn u32(&mut self, kind: u16, value: u32) -> &mut Self {
         self.attribute(kind, &value.to_ne_bytes())
     }
@@ -102,7 +103,7 @@ impl Batch {
         Nest(start)
     }
 
-    /// Ends a nested attribute: its length covers everything since [`Batch::nest`].
+    /// Ends a nested attribute. Its length covers everything since [`Batch::nest`].
     pub fn end(&mut self, nest: &Nest) {
         let length = (self.bytes.len() - nest.0) as u16;
         self.bytes[nest.0..nest.0 + 2].copy_from_slice(&length.to_ne_bytes());
@@ -124,7 +125,7 @@ impl Batch {
     }
 }
 
-/// A netlink socket; it always belongs to the namespace in which it was opened.
+/// A netlink socket. It always belongs to the namespace in which it was opened.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
@@ -148,13 +149,13 @@ impl Socket {
     }
 
     fn open_family(family: i32) -> Result<Self> {
-        // SAFETY: plain system call; the descriptor is owned afterwards.
+        // SAFETY: this is a plain system call; the descriptor is owned afterwards.
         let fd = unsafe {
             let fd = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, family);
             OwnedFd::from_raw_fd(check(fd, "open a netlink socket")?)
         };
         let one: libc::c_int = 1;
-        // With these options, error answers hold the head of the message instead of all of it, and the kernel's text.
+        // With these options, an error's answer contains the kernel's text, and only the head of the refused message.
         for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {
             // SAFETY: the option's value is an int.
             let result =
@@ -164,12 +165,12 @@ impl Socket {
         Ok(Self { fd })
     }
 
-    /// The socket's descriptor; the socket keeps ownership.
+    /// Descriptor of the socket, which stays its owner.
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// Lets the kernel execute a batch. Failures are reported on the socket: see [`Socket::refusals`].
+    /// Makes the kernel execute a batch. The socket receives reports of failures: see [`Socket::refusals`].
     pub fn send(&self, batch: &Batch) -> Result<()> {
         let mut from = 0;
         for (i, _) in batch.starts.iter().enumerate() {
@@ -177,7 +178,7 @@ impl Socket {
             let next_end = batch.starts.get(i + 2).copied().unwrap_or(batch.bytes.len());
             if end == batch.bytes.len() || next_end - from > BATCH_BYTES {
                 let part = &batch.bytes[from..end];
-                // SAFETY: the buffer lives through the call.
+                // SAFETY: the buffer outlives the call.
                 let sent = unsafe { libc::send(self.raw(), part.as_ptr().cast(), part.len(), 0) };
                 if check(sent, "send a netlink batch")? as usize != part.len() {
                     return Err(Error::Broken(format!("a netlink batch of {} bytes was cut to {sent}", part.len())));
@@ -188,12 +189,12 @@ impl Socket {
         Ok(())
     }
 
-    /// Refusals reported by the kernel since the last call.
+    /// Refusals that the kernel has reported since the last call.
     pub fn refusals(&self) -> Result<Vec<Refusal>> {
         let mut out = Vec::new();
         let mut buffer = [0u8; 8192];
         loop {
-            // SAFETY: the buffer lives through the call.
+            // SAFETY: the buffer outlives the call.
             let n = unsafe { libc::recv(self.raw(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_DONTWAIT) };
             if n < 0 {
                 let e = std::io::Error::last_os_error();
@@ -214,14 +215,14 @@ impl Socket {
         }
     }
 
-    /// Requests a list; `each` is called with the body of each answer.
+    /// Requests a list, and calls `each` with the body of each answer.
     pub fn dump(&self, kind: u16, body: &[u8], mut each: impl FnMut(&[u8])) -> Result<()> {
         let mut batch = Batch::default();
         batch.message(kind, NLM_F_DUMP, body);
         self.send(&batch)?;
         let mut buffer = vec![0u8; 32 * 1024];
         loop {
-            // SAFETY: the buffer lives through the call.
+            // SAFETY: the buffer outlives the call.
             let n = unsafe { libc::recv(self.raw(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
             let n = check(n, "read a netlink dump")? as usize;
             for message in messages(&buffer[..n]) {
@@ -238,16 +239,16 @@ impl Socket {
 /// A message that the kernel refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
-    /// Number of the message in its batch, from 1.
+    /// Number of the message in its batch. Numbers begin at 1.
     pub number: u32,
-    /// RTM_...
+    /// One of the constants RTM_...
     pub kind: u16,
     pub errno: i32,
     /// The kernel's error text, if any.
     pub text: Option<String>,
 }
 
-/// Kind of the message whose head is in an error's body.
+/// Kind of the refused message. The body of the error contains the head of that message.
 fn kind(body: &[u8]) -> u16 {
     u16::from_ne_bytes([*body.get(8).unwrap_or(&0), *body.get(9).unwrap_or(&0)])
 }
@@ -274,7 +275,7 @@ fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
     })
 }
 
-/// The attributes in `bytes`, as (kind, value).
+/// Iterates over the attributes in `bytes` as (kind, value).
 pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         if bytes.len() < 4 {

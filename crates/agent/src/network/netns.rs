@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Network namespaces. A socket always belongs to the namespace in which it was opened, so threads visit a namespace
-//! only to open sockets and files.
+//! Network namespaces. A socket always belongs to the namespace in which it was opened. Threads therefore enter a
+//! namespace only to open sockets and files.
 
 use crate::base::error::{check, Error, Result};
 use crate::network::leolink;
@@ -18,16 +18,16 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// The calling thread's.
+    /// The calling thread's namespace.
     pub fn current() -> Result<Self> {
         let path = "/proc/thread-self/ns/net";
         let handle = File::open(path).map_err(|source| Error::Kernel { attempt: format!("open {path}"), source })?;
         Ok(Self { handle, route: Socket::open()? })
     }
 
-    /// Creates a namespace; the calling thread then is in it.
+    /// Creates a namespace and moves the calling thread into it.
     pub fn create() -> Result<Self> {
-        // SAFETY: plain system call.
+        // SAFETY: this is a plain system call.
         check(unsafe { libc::unshare(libc::CLONE_NEWNET) }, "make a network namespace")?;
         Self::current()
     }
@@ -37,19 +37,19 @@ impl Namespace {
         enter(self.raw())
     }
 
-    /// Descriptor of the namespace, which keeps ownership.
+    /// Descriptor of the namespace, which stays its owner.
     pub fn raw(&self) -> i32 {
         self.handle.as_raw_fd()
     }
 }
 
-/// Moves the calling thread into the namespace of a descriptor.
+/// Moves the calling thread into the namespace that a descriptor refers to.
 pub fn enter(namespace: i32) -> Result<()> {
-    // SAFETY: plain system call.
+    // SAFETY: this is a plain system call.
     check(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }, "enter a network namespace").map(|_| ())
 }
 
-/// Sets a kernel parameter, by dotted name, in the calling thread's namespace or for the whole guest.
+/// Sets a kernel parameter by its dotted name. It applies to the calling thread's namespace or to the whole guest.
 pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     std::fs::write(&path, value).map_err(|e| match e.kind() {
@@ -65,7 +65,7 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     })
 }
 
-/// Reads a kernel parameter by dotted name.
+/// Reads a kernel parameter by its dotted name.
 pub fn sysctl(name: &str) -> Result<String> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     match std::fs::read_to_string(&path) {
@@ -75,19 +75,19 @@ pub fn sysctl(name: &str) -> Result<String> {
 }
 
 /// Makes every frame of an interface in the calling thread's namespace leave as a separate packet. The stack still
-/// passes large segments down, as on any host; they are split before they reach the wire (and the capture).
+/// passes large segments down, as on any host. They are split before they reach the wire and the capture.
 pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     const ETHTOOL_STSO: u32 = 0x1f;
     let mut value = [ETHTOOL_STSO, 0];
     ethtool(interface, value.as_mut_ptr().cast(), "switch segmentation offload off")
 }
 
-/// Makes every datagram leave as a separate packet, too; QUIC stacks send them in batches (UDP_SEGMENT, udp(7)).
-/// Captured datagrams then contain their checksum, which distinguishes datagrams of equal length.
+/// Makes every datagram leave as a separate packet, too. Otherwise QUIC stacks send datagrams in batches (UDP_SEGMENT,
+/// udp(7)). Captured datagrams then contain their checksum, which distinguishes datagrams of equal length.
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;
-    // struct ethtool_sfeatures: for each 32 features, a mask of those to set, and their values
+    // struct ethtool_sfeatures: for each 32 features, a mask of the features to set, and their values
     let blocks = names.len().div_ceil(32);
     let mut request = vec![0u32; 2 + 2 * blocks];
     (request[0], request[1]) = (ETHTOOL_SFEATURES, blocks as u32);
@@ -102,12 +102,12 @@ pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     ethtool(interface, request.as_mut_ptr().cast(), "switch offload of datagrams off")
 }
 
-/// Names of an interface's features, by number.
+/// Names of an interface's features, indexed by feature number.
 fn features(interface: &str) -> Result<Vec<String>> {
     const ETHTOOL_GSTRINGS: u32 = 0x1b;
     const ETH_SS_FEATURES: u32 = 4;
     const NAME_BYTES: usize = 32;
-    // Linux 6.12 has 64 features; a kernel with more reports a larger count and truncates the data.
+    // Linux 6.12 has 64 features. A kernel with more than `MOST` reports a larger count and truncates the data.
     const MOST: usize = 256;
     let mut strings = vec![0u32; 3 + MOST * NAME_BYTES / 4];
     (strings[0], strings[1], strings[2]) = (ETHTOOL_GSTRINGS, ETH_SS_FEATURES, 0);
@@ -117,7 +117,7 @@ fn features(interface: &str) -> Result<Vec<String>> {
     Ok(bytes.chunks_exact(NAME_BYTES).take((strings[2] as usize).min(MOST)).map(name).collect())
 }
 
-/// A request to an interface of the calling thread's namespace; `value` is the argument of SIOCETHTOOL.
+/// Sends a request to an interface of the calling thread's namespace. `value` is the argument of SIOCETHTOOL.
 fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<()> {
     const SIOCETHTOOL: u64 = 0x8946;
     #[repr(C)]
@@ -128,8 +128,8 @@ fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<(
     }
     let mut request = Ifreq { name: [0; 16], data: value, rest: [0; 16] };
     request.name[..interface.len()].copy_from_slice(interface.as_bytes());
-    // SAFETY: plain system calls; the callers' values have the size required by their command, and live through the
-    // call.
+    // SAFETY: these are plain system calls. The callers' values outlive the call and have the size that their command
+    // requires.
     unsafe {
         let fd = check(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0), "open a socket")?;
         let result = check(
@@ -141,10 +141,10 @@ fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<(
     }
 }
 
-/// Creates the namespace of a node; the calling thread then is in it.
+/// Creates the namespace of a node and moves the calling thread into it.
 pub fn of_node(setup: &Setup, node: usize) -> Result<Namespace> {
     let is_router = setup.nodes[node].kind != NodeKind::Host;
-    // with a shell, users expect the directories of a router in a router's namespace
+    // if the run has a shell, users expect a router's directories in a router's namespace
     let wants_bare = is_router && setup.shell.is_none();
     let is_bare = leolink::set_namespaces(wants_bare)? && wants_bare;
     let space = Namespace::create()?;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notices to hosts that their packets take another path: receivers and content (design/cures.md, "Notice").
+//! Notices to hosts that their packets take another path: which hosts receive one, and what it contains
+//! (design/cures.md, "Notice").
 
 use super::switches::{Told, What, When};
 use super::{Before, Network};
@@ -10,13 +11,13 @@ use leowarp_timeline::setup::LinkKind;
 use std::collections::BTreeSet;
 
 impl Network<'_> {
-    /// `cures.notify_delay`; None = no notices.
+    /// The value of `cures.notify_delay`. None = no notices.
     pub(super) fn notify_delay_ns(&self) -> Option<i64> {
         self.setup.cures.notify.as_ref().map(|n| n.delay_ns)
     }
 
-    /// Notices for the changes of an instant: one for each host whose packets to another host meet a node with a
-    /// changed entry.
+    /// Notices for the changes of an instant. A host gets a notice if its packets to another host reach a node whose
+    /// entry changed.
     pub(super) fn notices(&mut self, before: &Before, when: When) -> Vec<Told> {
         let delay_ns = if let When::After { delay_ns } = when { delay_ns } else { 0 };
         let pairs: BTreeSet<(usize, usize)> =
@@ -56,8 +57,8 @@ impl Network<'_> {
         }
     }
 
-    /// First change on the previous path from a host to another: the node's new and old direction, and the delays of
-    /// the whole path before and now.
+    /// First change on the previous path from a host to another. Returns the node's new and old direction, and the
+    /// delays of the whole path before and after the change.
     fn change(
         &self,
         before: &Before,
@@ -89,7 +90,7 @@ impl Network<'_> {
             When::After { .. } => self.delay_ns(node, told),
             When::Before => self.way_from(node, told, |at| then(at, told)).map(|way| way.iter().map(former_ns).sum()),
         };
-        // without a return path there are no acknowledgements; without a path for the notice there is no notice
+        // without a return path there are no acknowledgements; without a path to the host there is no notice
         let answer_ns = back.zip(notice).map(|(back_ns, notice_ns)| back_ns as i64 - notice_ns as i64);
         let cause = NoticeCause::Change {
             from,
@@ -99,13 +100,13 @@ impl Network<'_> {
         Some((to, cause, old_delay_ns, new_delay_ns))
     }
 
-    /// Sends a host a false notice from its own station. The notice is the one at this place in the setup's list.
+    /// Sends a host a false notice from the host's own station. `place` is the index of the notice in the setup's list.
     pub fn tell_falsely(&mut self, place: usize) -> Result<()> {
         let Some(&(t_ns, told, destination)) = self.setup.cures.notify.as_ref().and_then(|n| n.r#false.get(place))
         else {
             return Ok(());
         };
-        // without a route, nobody can know of a change
+        // if there is no route, nobody can know of a change
         let known = self.station_of(told).and_then(|station| {
             let there_ns = self.delay_ns(station, destination)?;
             let back_ns = self.delay_ns(self.station_of(destination)?, told)?;
@@ -118,7 +119,7 @@ impl Network<'_> {
         self.flush(t_ns)
     }
 
-    /// Time from a node to a host by the present routes, from delays alone.
+    /// Sum of the delays from a node to a host on the present routes.
     fn delay_ns(&self, node: usize, host: usize) -> Option<u64> {
         let way = self.way_from(node, host, |at| self.routes.get(&(at, host)).copied())?;
         Some(way.iter().map(|&d| self.directions[d].delay_ns).sum())
@@ -140,13 +141,14 @@ impl Network<'_> {
     }
 }
 
-/// Whether the notice with this number is lost if it leaves on this direction. If only the notice's number decided, the
-/// first notice of every run with this seed would have the same fate.
+/// Whether the notice `number` is lost if it leaves on the direction `to`. If only the number decided, the first notice
+/// of every run with this seed would have the same fate.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }
 
-/// Maps a seed to 0 to 1: the finalizer of splitmix64 removes the similarity of neighbouring seeds.
+/// Converts a seed to a value between 0 and 1. The finalizer of splitmix64 makes the values of neighbouring seeds
+/// dissimilar.
 fn uniform(seed: u64) -> f64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -162,7 +164,7 @@ mod tests {
     fn as_many_notices_are_lost_as_the_ratio_says() {
         let lost = |ratio: f64| (1..=10_000).filter(|&n| is_lost(1, n, 7, ratio)).count();
         assert_eq!((lost(0.0), lost(1.0)), (0, 10_000));
-        // the standard deviation of a binomial of 10,000 trials at 0.2 is 40
+        // the standard deviation of a binomial distribution of 10,000 trials with probability 0.2 is 40
         assert!((1840..=2160).contains(&lost(0.2)), "{}", lost(0.2));
     }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Addresses and names of satellites, stations and routers, which exist only in runs with a shell. Without an address
-//! they cannot answer to traceroute (net/ipv4/icmp.c, `icmp_route_lookup`); nothing else needs one.
+//! Addresses and names of satellites, stations and routers. They exist only in runs with a shell. A node without an
+//! address cannot answer traceroute (net/ipv4/icmp.c, `icmp_route_lookup`). Nothing else needs an address.
 
 use crate::network::message;
 use crate::network::netlink::Batch;
 use leowarp_timeline::setup::{NodeKind, Setup};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Of each namespace.
+/// Interface number of the loopback interface in each namespace.
 const LOOPBACK: u32 = 1;
 
-/// Address of a node that is no host, from 10.64.0.0/10 or from fd00::2:0/112 on.
+/// Address of a node that is not a host. Addresses begin at 10.64.0.1 or fd00::2:1.
 fn address(node: usize, is_ipv6: bool) -> IpAddr {
     if is_ipv6 {
         return Ipv6Addr::from((0xfd << 120) + 0x0002_0001 + node as u128).into();
@@ -18,21 +18,21 @@ fn address(node: usize, is_ipv6: bool) -> IpAddr {
     Ipv4Addr::from(0x0a40_0001 + node as u32).into()
 }
 
-/// Gives a node its address on its loopback interface.
+/// Assigns a node's address to the node's loopback interface.
 pub fn set(batch: &mut Batch, node: usize, is_ipv6: bool) {
     let address = address(node, is_ipv6);
     message::up(batch, LOOPBACK);
     message::address(batch, LOOPBACK, address, message::whole_prefix(address));
 }
 
-/// Lines of /etc/hosts: each router by its name; a station's antenna as `ground-` plus the station's name.
+/// Lines of /etc/hosts. A router has its own name; a station's antenna is `ground-` plus the station's name.
 pub fn names(setup: &Setup) -> String {
     if setup.shell.is_none() {
         return String::new();
     }
     let routers = setup.nodes.iter().enumerate().filter(|(_, node)| node.kind != NodeKind::Host);
     let lines = routers.map(|(number, node)| {
-        // The station's own name belongs to its host.
+        // The station's plain name belongs to its host.
         let prefix = if node.kind == NodeKind::Ground { "ground-" } else { "" };
         format!(
             "{} {prefix}{}\n",

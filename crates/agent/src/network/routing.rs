@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Routes of nodes to hosts, and routes of single paths, which packets follow by their TOS value.
+//! Routes of nodes to hosts, and routes of single paths. Packets follow a path by their TOS value.
 
 use super::{end_address, Network};
 use crate::base::error::{Error, Result};
@@ -42,7 +42,7 @@ impl Network<'_> {
         Ok(())
     }
 
-    /// Next direction of a node's route.
+    /// Next hop of a node through an interface and a gateway.
     pub(super) fn hop(&self, node: usize, ifindex: u32, gateway: Option<IpAddr>) -> Hop {
         let quickack = self.host_of_node[node].is_some_and(|h| self.setup.hosts[h].delayed_ack == DelayedAck::Off);
         Hop { ifindex, gateway, quickack }
@@ -56,8 +56,8 @@ impl Network<'_> {
         message::route(self.changing(node), address, tos, hop);
     }
 
-    /// Removes a path's route, and the route for untagged packets if both are the same. Without a path, removes only
-    /// the route of untagged packets.
+    /// Removes a path's route. Also removes the route for untagged packets if both are the same. If `path` is None,
+    /// removes only the route for untagged packets.
     pub(super) fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
         let address = self.setup.hosts[host].address;
         let untagged = self.routes.get(&(node, host)).copied();
@@ -70,7 +70,7 @@ impl Network<'_> {
             }
         }
         if goes {
-            // the previous path used this direction, whether or not the node has another one now
+            // the previous path used this direction, even if the node has another direction now
             let before = self.routes.remove(&(node, host));
             if let Some(before) = before.filter(|_| self.setup.cures.at_switches()) {
                 self.before.routes.entry((node, host)).or_insert(before);
@@ -79,7 +79,7 @@ impl Network<'_> {
         }
     }
 
-    /// TOS value of a path to a host. If the value was just assigned, the path's routes are added.
+    /// TOS value of a path to a host. If the value was assigned just now, the path's routes are added.
     pub(super) fn tag(&mut self, host: usize, path: u32) -> u8 {
         let (tos, fresh) = self.tags[host].tos(path);
         if fresh {

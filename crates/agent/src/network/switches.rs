@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tasks that the cures give to nodes when routes change at an instant.
+//! Actions that cures require of nodes when routes change at an instant.
 
 use super::{Before, Network};
 use crate::network::directions::is_modelled;
@@ -8,7 +8,7 @@ use crate::network::tc::Say;
 use leowarp_timeline::setup::{Discipline, EndMarker, MoveQueue};
 use std::net::Ipv4Addr;
 
-/// Message to the leolink of a node's new direction.
+/// A message to the leolink of a node's new direction.
 pub(super) struct Told {
     pub to: usize,
     pub what: What,
@@ -19,18 +19,18 @@ pub(super) enum What {
     Notice(Notice),
 }
 
-/// Time at which the notices of a change leave the node.
+/// Time at which a node sends the notices of a change.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum When {
     After {
         delay_ns: u64,
     },
-    /// Paths are computed with the routes in force until then.
+    /// Before the change. Paths are computed with the routes in force until then.
     Before,
 }
 
-/// The paths from a node to a host before and after an instant, starting at the far end of the node's direction, and
-/// their delays.
+/// The paths to a host before and after an instant, and their delays. The paths begin at the far ends of a node's old
+/// and new direction.
 pub(super) struct Rests {
     old: Vec<usize>,
     new: Vec<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Rests {
 }
 
 impl Network<'_> {
-    /// Tasks that the cures give to nodes because of this instant's routes.
+    /// Messages that the cures send to nodes because of this instant's route changes.
     pub(super) fn told(&mut self) -> Vec<Told> {
         let before = std::mem::take(&mut self.before);
         let mut told = self.switches(&before);
@@ -49,12 +49,13 @@ impl Network<'_> {
         told
     }
 
-    /// Maximum time of a packet on the old direction, from that direction's far end to the host; the minimum time on
-    /// another direction; and both paths. None = packets on the old direction do not arrive.
+    /// Rests of the paths of a switch, from the far ends of `from` and `to` to the host. Contains the maximum time on
+    /// the old path, the minimum time on the new path, and both paths. None = packets on the old direction do not
+    /// arrive.
     ///
-    /// The old path counts with the longest time of a packet, the new one with the shortest. If a delay falls at this
-    /// instant, earlier packets still have the old delay, and later packets wait for them at the link's far end. On a
-    /// full path, the last packet therefore takes as long as if the delay had not fallen.
+    /// For the old path the longest time of a packet counts, for the new path the shortest. If a delay falls at this
+    /// instant, earlier packets still have the old delay. Later packets wait for them at the far end of the link. If
+    /// the path is full, the last packet therefore takes as long as if the delay had not fallen.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;
@@ -84,7 +85,7 @@ impl Network<'_> {
                 Some(MoveQueue::Lost) => !is_gone,
                 None => false,
             };
-            // if no earlier packet arrives, there is nothing to wait for
+            // if no earlier packet arrives, packets have nothing to wait for
             let rests = self.rests(before, host, from, to);
             let hold = cures.hold.filter(|_| rests.is_some()).map(|hold| (hold.buffer_bytes, hold.full));
             let open = rests.as_ref().filter(|_| !self.directions[from].down).ok_or(Refused::NoOldWay);
@@ -113,13 +114,13 @@ impl Network<'_> {
         out
     }
 
-    /// Directions of a packet to a host, starting at the far end of a direction, by the present routes. None = the
-    /// packet does not arrive.
+    /// Directions that a packet to a host takes on the present routes, beginning at the far end of `direction`. None =
+    /// the packet does not arrive.
     fn way(&self, direction: usize, host: usize) -> Option<Vec<usize>> {
         self.way_from(self.receiving_node(direction), host, |at| self.routes.get(&(at, host)).copied())
     }
 
-    /// Directions from a node to a host, if `next` is the direction on which each node sends.
+    /// Directions from a node to a host. `next` returns the direction on which a node sends.
     pub(super) fn way_from(
         &self,
         node: usize,
@@ -127,7 +128,7 @@ impl Network<'_> {
         next: impl Fn(usize) -> Option<usize>,
     ) -> Option<Vec<usize>> {
         let (mut at, mut way) = (node, Vec::new());
-        // a path with more hops than nodes is a loop
+        // if a path has more hops than there are nodes, it is a loop
         while way.len() <= self.setup.nodes.len() {
             if at == self.setup.hosts[host].node {
                 return Some(way);
@@ -138,7 +139,8 @@ impl Network<'_> {
         None
     }
 
-    /// Node where the old and the new path of a switch meet, as the node's direction and the rest of each path.
+    /// The node where the old and the new path of a switch meet. Each path is given by the node's direction and by its
+    /// rest.
     fn merge(
         &self,
         (from, old): (usize, &[usize]),
@@ -152,7 +154,7 @@ impl Network<'_> {
             let by_old = enters(from, old, self.receiving_node(d))?;
             Some((by_old, d))
         });
-        // both paths lead to the host, so they meet at the latest behind its wire
+        // both paths lead to the host, so they meet behind the host's wire at the latest
         let (by_old, by_new) = met.ok_or(Refused::NoOldWay)?;
         if !self.takes_time(by_old) || !self.takes_time(by_new) {
             return Err(Refused::NoTime);
@@ -160,7 +162,8 @@ impl Network<'_> {
         Ok(Merge { marker: self.markers + 1, from: by_old, to: by_new, end_marker })
     }
 
-    /// Whether packets arrive later than they leave on a direction; leolink passes on others at once.
+    /// Whether packets on a direction arrive later than they leave. On other directions leolink passes packets on
+    /// immediately.
     fn takes_time(&self, direction: usize) -> bool {
         let d = &self.directions[direction];
         let is_leolink = self.setup.links[direction / 2].discipline == Some(Discipline::Leolink);

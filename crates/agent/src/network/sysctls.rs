@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kernel parameters of the whole guest, set before it has a network.
+//! Kernel parameters of the whole guest. They are set before the guest has a network.
 
 use super::netns;
 use crate::base::error::{Error, Result};
 use leowarp_timeline::setup::Setup;
 
-/// Namespaces made later begin with the settings of the first (net.core.devconf_inherit_init_net).
+/// Namespaces that are created later begin with the settings of the first namespace
+/// (net.core.devconf_inherit_init_net).
 const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
     ("net.core.devconf_inherit_init_net", "1"),
     ("net.ipv4.ip_forward", "1"),
@@ -14,13 +15,14 @@ const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
     ("net.ipv4.conf.all.send_redirects", "0"),
     ("net.ipv4.conf.default.send_redirects", "0"),
     ("net.core.netdev_max_backlog", "1000000"),
-    // by default 4 per MiB of memory
+    // the default is 4 per MiB of memory
     ("user.max_net_namespaces", "1000000"),
 ];
 
-/// The same for kernels with IPv6. Packets that IPv6 sends by itself would take places in links. So interfaces have no
-/// link-local address, ask for no router, and report no group (`message::Interface`). `forwarding` of all forwards; that
-/// of an interface would only have it join groups of routers (net/ipv6/addrconf.c).
+/// The same for kernels that have IPv6. Packets that IPv6 sends by itself would occupy places in the queues of links.
+/// Interfaces therefore have no link-local address, send no router solicitation, and report no group
+/// (`message::Interface`). `conf.all.forwarding` enables forwarding on all interfaces. The `forwarding` of a single
+/// interface would only make it join groups of routers (net/ipv6/addrconf.c).
 const OF_IPV6: [(&str, &str); 7] = [
     ("net.ipv6.conf.all.forwarding", "1"),
     ("net.ipv6.conf.default.forwarding", "0"),
@@ -31,10 +33,10 @@ const OF_IPV6: [(&str, &str); 7] = [
     ("net.ipv6.conf.default.accept_redirects", "0"),
 ];
 
-/// Sets them, and those of the setup; whether the kernel has IPv6.
+/// Sets these parameters and those of the setup. Returns whether the kernel has IPv6.
 ///
 /// # Errors
-/// [`Error::Lacks`] if the run is over IPv6 and the kernel has none, or has no parameter of a name.
+/// [`Error::Lacks`] if the run uses IPv6 but the kernel lacks it, or if the kernel lacks a parameter of the setup.
 pub(super) fn of_guest(setup: &Setup) -> Result<bool> {
     let has_ipv6 = std::path::Path::new("/proc/sys/net/ipv6").exists();
     if setup.is_ipv6() && !has_ipv6 {

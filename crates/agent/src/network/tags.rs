@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Path tags for source routing: a packet carries its path's tag in the TOS field, and routers have one route per tag.
+//! Path tags for source routing. A packet carries its path's tag in the TOS field, and routers have one route per tag.
 
 /// IPv4 routes of Linux 6.12 use three bits of the field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), where 0 means "any".
-/// Seven paths to a destination can thus be distinguished at a time.
+/// Seven paths to a destination can therefore be distinguished at the same time.
 const TAGS: usize = 7;
 
-/// Paths to one destination that have a tag, the least recently used first.
+/// Paths to one destination that have a tag. The least recently used path comes first.
 #[derive(Debug, Clone, Default)]
 pub struct Tags {
     recent: Vec<(u32, u8)>,
 }
 
 impl Tags {
-    /// TOS value of a path, and whether it was just assigned. A path without a tag takes the tag of the least recently
-    /// used path. It then needs all its routes again.
+    /// TOS value of a path, and whether it was assigned just now. If the path has no tag, it takes the tag of the least
+    /// recently used path. The path then needs all its routes again.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
             Some(i) => (self.recent.remove(i).1, false),
@@ -24,7 +24,7 @@ impl Tags {
         (4 * tag, fresh)
     }
 
-    /// TOS value of a path; None if the path has no tag.
+    /// TOS value of a path. None = the path has no tag.
     pub fn existing_tos(&self, path: u32) -> Option<u8> {
         self.recent.iter().find(|r| r.0 == path).map(|r| 4 * r.1)
     }

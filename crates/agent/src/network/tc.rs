@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Netlink messages for queueing disciplines: the kernel's `netem`, and `jitter`, which is a netem under the kernel's
-//! `tbf`. (leowarp's own discipline is in `leolink`, and those under it in `aqm`.)
+//! Netlink messages for queueing disciplines: for the kernel's `netem`, and for `jitter`, which is a netem below the
+//! kernel's `tbf`. (`leolink` is leowarp's own discipline; `aqm` has the disciplines below a leolink.)
 //!
-//! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A
-//! netem without a rate sends each packet at the packet's own random time, so packets overtake each other. With a rate,
-//! netem would keep the packets' order. The rate is therefore in tbf, which takes packets as they leave the delay line.
-//! Packets that are due but must wait for tbf stay in netem's queue, so netem's limit counts both waiting packets and
-//! packets in flight.
+//! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. If a
+//! netem has no rate, it sends each packet at the packet's own random time, so packets overtake each other. If it had a
+//! rate, it would keep the packets' order. The rate is therefore in tbf, which takes packets as they leave the delay
+//! line. Packets that are due but must wait for tbf stay in netem's queue. netem's limit therefore counts both waiting
+//! packets and packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
@@ -15,9 +15,9 @@ use leowarp_timeline::setup::{QueueCounts, Resequence};
 pub const TCA_KIND: u16 = 1;
 pub const TCA_OPTIONS: u16 = 2;
 const TC_H_ROOT: u32 = 0xffff_ffff;
-/// 1:0
+/// Handle of the root discipline, 1:0.
 const HANDLE: u32 = 0x0001_0000;
-/// 1:1 is the only class of tbf and of leolink; 2:0 is the discipline on it
+/// The only class of tbf and of leolink is 1:1, and the discipline on it is 2:0.
 pub const CHILD_PARENT: u32 = 0x0001_0001;
 pub const CHILD_HANDLE: u32 = 0x0002_0000;
 
@@ -36,15 +36,15 @@ const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 /// Size of a frame's header.
 pub const ETHERNET_BYTES: u32 = 14;
-/// Without a rate, netem sorts packets by time, so a falling delay would reorder packets within the link. At this rate
-/// (2^40 byte/s) a frame takes 1 ns.
+/// Without a rate, netem sorts packets by time. A falling delay would then reorder packets within the link. At this
+/// rate (2^40 byte/s) a frame takes 1 ns.
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
 const NETEM_UNLIMITED_PKTS: u32 = 1 << 30;
 
 /// Target state of one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Direction {
-    /// `2 * link`; + 1 for b to a.
+    /// `2 * link` from a to b, and `2 * link + 1` from b to a.
     pub id: u32,
     /// 0 = unshaped.
     pub rate_bps: u64,
@@ -54,17 +54,18 @@ pub struct Direction {
     pub limit_bytes: Option<u32>,
     pub overhead_bytes: i32,
     pub seed: u64,
-    /// The direction refuses packets.
+    /// Whether the direction refuses packets.
     pub down: bool,
     pub jitter: Jitter,
-    /// For leolink: the rate, or delay and loss, come from tables and are never sent.
+    /// For leolink: tables hold the rate (`has_capacity`), or delay and loss (`has_channel`). These values are never
+    /// sent.
     pub has_capacity: bool,
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// For leolink: the direction's part in keeping packets in order.
+    /// For leolink: how the direction takes part in keeping packets in order.
     pub order: Option<Order>,
-    /// IP length of the packets by which delay lines and buckets are sized.
+    /// IP length of a full packet. It determines the size of delay lines and buckets.
     pub full_packet_bytes: u32,
 }
 
@@ -74,47 +75,47 @@ impl Direction {
         (self.full_bytes() * 8 * 1_000_000_000).checked_div(self.rate_bps).map_or(0, |ns| ns + 1)
     }
 
-    /// Number of bytes on the link for a full packet.
+    /// Number of bytes that a full packet occupies on the link.
     fn full_bytes(&self) -> u64 {
         u64::from(self.full_packet_bytes + ETHERNET_BYTES).saturating_add_signed(self.overhead_bytes.into()).max(1)
     }
 }
 
-/// Random addition to the delay of each packet of a `jitter`: `spread_ns` times a table value divided by 8192
-/// (NETEM_DIST_SCALE). Without a table the addition is uniform from -`spread_ns` to `spread_ns`.
+/// Random value that `jitter` adds to each packet's delay: `spread_ns` times a table value, divided by 8192
+/// (NETEM_DIST_SCALE). Without a table, the value is uniform between -`spread_ns` and `spread_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter {
-    /// At most i32::MAX, where netem would cap it.
+    /// At most i32::MAX, because netem would cap larger values.
     pub spread_ns: u64,
     /// Index into the setup's tables.
     pub table: usize,
 }
 
-/// Part of a direction of a station's link in keeping packets in order.
+/// How a direction of a station's link takes part in keeping packets in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Packets that are reordered here; None = none.
+    /// Packets that are reordered here; None = no packets.
     pub resequence: Option<Resequence>,
-    /// The second copy of a packet is discarded.
+    /// Whether the second copy of a packet is discarded.
     pub eliminates: bool,
-    /// The station sends on this direction.
+    /// Whether the station sends on this direction.
     pub numbers: bool,
-    /// The station receives on this direction.
+    /// Whether the station receives on this direction.
     pub restores: bool,
 }
 
-/// Extent of the settings sent to the kernel for a direction.
+/// Selection of the settings of a direction to send to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
     /// All settings, to create the discipline.
     All,
-    /// Changes from the timeline.
+    /// The settings that the timeline changes.
     Changes,
-    /// Changes from the timeline, and the loss of its packets.
+    /// The settings that the timeline changes; in addition the direction loses its packets.
     Flush,
 }
 
-/// `struct tcmsg` of an interface's root discipline, 1:0.
+/// `struct tcmsg` for an interface's root discipline, 1:0.
 pub fn tcmsg(ifindex: u32) -> [u8; 20] {
     tcmsg_at(ifindex, HANDLE, TC_H_ROOT)
 }
@@ -128,16 +129,16 @@ pub fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
     out
 }
 
-/// A ratio as a share of 2^32, the format of netem and leolink; 1 becomes slightly less than 2^32.
+/// Converts a ratio to a share of 2^32, the format of netem and leolink. 1 becomes slightly less than 2^32.
 pub fn share(ratio: f64) -> u32 {
     (ratio * 4_294_967_296.0).round().clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
-/// Creates or changes a netem. A setting that a change omits falls back to its default, so every message contains all
-/// settings.
+/// Creates or changes a netem. If a change omits a setting, netem resets the setting to its default. Every message
+/// therefore contains all settings.
 pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
     if say == Say::Flush {
-        // removing a netem is the only means to lose its packets
+        // only the removal of a netem makes it lose its packets
         batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
     }
     let flags = if say == Say::Changes { 0 } else { NLM_F_CREATE | NLM_F_REPLACE };
@@ -166,12 +167,12 @@ fn netem_loss(d: &Direction) -> u32 {
     }
 }
 
-/// Creates a jitter, or sends its differences from `before`. A change does not affect held packets: each keeps its
-/// random send time.
+/// Creates a `jitter`, or sends its differences from `before`. A change does not affect packets that are held. Each of
+/// them keeps its random send time.
 ///
-/// In a netem, latency, jitter, limit and loss fall back to 0 unless they are sent. netem's table and the state of its
-/// random stream stay: sending the seed again would restart the stream, so a change would repeat delays. A netem's
-/// table cannot be removed. A changed tbf has a full bucket: its next frame may leave at once.
+/// In a netem, latency, jitter, limit and loss become 0 unless the message contains them. netem's table and the state
+/// of its random stream stay. If the seed were sent again, the stream would restart, and a change would repeat delays.
+/// A netem's table cannot be removed. A changed tbf has a full bucket, so its next frame may leave immediately.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
     if flush {
         batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
@@ -186,7 +187,8 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
         let mut parms = [0u8; 36];
         parms[1] = TC_LINKLAYER_ETHERNET;
         batch.attribute(TCA_TBF_PARMS, &parms).u64(TCA_TBF_RATE64, (d.rate_bps / 8).max(1));
-        // The bucket is the largest that does not send two full frames at once, or the smallest that accepts one.
+        // If the bucket were larger, two full frames could leave at once. If it were smaller, it would refuse a full
+        // frame.
         batch.u32(TCA_TBF_BURST, d.full_bytes() as u32);
         batch.end(&options);
     }
@@ -214,8 +216,8 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Includes the overhead, which may be negative, in a packet's length: a size table without sizes. The size table must
-/// be on the root (qdisc_graft), and a change without a size table removes it (qdisc_change).
+/// Adds the overhead, which may be negative, to the length of each packet. This uses a size table without sizes. The
+/// size table must be on the root (qdisc_graft). A change without a size table removes it (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
@@ -224,8 +226,8 @@ fn overhead(batch: &mut Batch, d: &Direction) {
     batch.end(&stab);
 }
 
-/// netem's limit also counts packets in flight. To limit waiting packets to `limit_pkts`, the content of a delay line
-/// filled with full frames is added.
+/// netem's limit also counts packets in flight. To limit the waiting packets to `limit_pkts`, the limit also contains
+/// as many full frames as the delay line holds.
 fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
     let Some(limit) = d.limit_pkts else { return NETEM_UNLIMITED_PKTS };
     match counts {
@@ -242,7 +244,7 @@ fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
 pub mod tests {
     use super::*;
 
-    /// A direction with common settings.
+    /// A direction with usual settings.
     pub fn direction() -> Direction {
         Direction {
             id: 5,
@@ -332,7 +334,7 @@ pub mod tests {
             jitter(&mut batch, 3, &now, Some(&d), &[1, 2], false);
             messages(&batch).into_iter().map(|m| (m.1, m.2, m.4.len())).collect::<Vec<_>>()
         };
-        // kind, options, latency, jitter
+        // the sizes of: kind, options, latency, jitter
         let without_table = 12 + 4 + 24 + 12 + 12;
         assert_eq!(said(Direction { delay_ns: 7, ..d }), [(1, 0x2_0000, without_table)]);
         assert_eq!(
@@ -355,7 +357,7 @@ pub mod tests {
         assert_eq!((netem.2, netem.3), (0x1_0000, u32::MAX));
         assert_eq!(netem.4[12..24], [32, 0, 8, 128, 28, 0, 1, 0, 0, 0, 0, 0]);
         assert_eq!(netem.4[24..28], (-14i32).to_ne_bytes());
-        // the limit, and a loss of all packets
+        // the limit, then a loss of all packets
         assert_eq!(netem.4[52..60], [0, 0, 0, 64, 255, 255, 255, 255]);
         assert_eq!(netem.4.len(), 12 + 32 + 4 + 24 + 12 + 12 + 12);
     }

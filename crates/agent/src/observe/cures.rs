@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Actions of nodes and stations at route changes. Reading /proc/leolink/switches, merges and orders consumes the
-//! records; reading nodes does not.
+//! Records what nodes and stations did at route changes. Reading /proc/leolink/switches, merges and orders removes the
+//! records that were read. Reading nodes does not.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
-/// struct leolink_switched (guest/cures/leolink_cures.h).
+/// File and size of struct leolink_switched (guest/cures/leolink_cures.h).
 const SWITCHES: (&str, usize) = ("/proc/leolink/switches", 112);
-/// struct leolink_ordered.
+/// File and size of struct leolink_ordered.
 const ORDERS: (&str, usize) = ("/proc/leolink/orders", 72);
-/// struct leolink_merged.
+/// File and size of struct leolink_merged.
 const MERGES: (&str, usize) = ("/proc/leolink/merges", 80);
-/// struct leolink_node_record.
+/// File and size of struct leolink_node_record.
 const NODES: (&str, usize) = ("/proc/leolink/nodes", 64);
-/// struct leolink_noticed.
+/// File and size of struct leolink_noticed.
 const NOTICES: (&str, usize) = ("/proc/leolink/notices", 64);
 const BUFFER_RECORDS: usize = 256;
-/// REFUSED_IN_FLIGHT.
+/// Value of REFUSED_IN_FLIGHT.
 const IN_FLIGHT: u32 = 4;
 
 /// Writes the tables of the cures: `switches`, `merges`, `orders`, `nodetotals`.
@@ -31,7 +31,7 @@ pub fn write_rows(context: &Context) -> Result<()> {
     if !cures.any() {
         return Ok(());
     }
-    // this table is read before packets that still wait are removed, with their records
+    // this table is read first, because the removal of packets that still wait also removes their records
     node_totals(context)?;
     if cures.at_switches() {
         switches(context)?;
@@ -45,7 +45,7 @@ pub fn write_rows(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Node where two paths meet, by the marker's number.
+/// For each marker, the record of the node where the two paths meet.
 fn merges() -> Result<BTreeMap<u32, [u8; MERGES.1]>> {
     let mut out = BTreeMap::new();
     records(MERGES, |r| {
@@ -103,7 +103,7 @@ fn switch(context: &Context, r: &[u8]) -> Result<Switch> {
         full_pkts: long(r, 88),
         copied_pkts: copies(96),
         copied_bytes: copies(104),
-        // the record of the merge has the reason why there is no marker
+        // if there is no marker, the record of the merge contains the reason
         refused: match refused {
             IN_FLIGHT => refused as u8,
             _ if context.setup.cures.duplicate_ns.is_none() || refused == 0 => u8::MISSING,
@@ -136,7 +136,7 @@ fn merge(context: &Context, switch: &Switch, refused: u32, record: Option<&[u8; 
     }
 }
 
-/// Packets now held by nodes behind the links that have delivered them.
+/// Number of packets that nodes hold at present, after the links have delivered them.
 pub fn held_behind_links_pkts(setup: &Setup) -> Result<u64> {
     let mut held_pkts = 0;
     if setup.cures.any() {
@@ -182,14 +182,14 @@ fn node_totals(context: &Context) -> Result<()> {
 fn notices(context: &Context) -> Result<()> {
     let mut rows = Rows::create(&context.header)?;
     let lead_ns = context.setup.cures.notify.as_ref().map_or(0, |notify| (-notify.delay_ns).max(0));
-    // records are sorted by number: nodes receive the messages of an instant in the order of the nodes
+    // records are sorted by number, because nodes receive the messages of an instant in the order of the nodes
     let mut all = BTreeMap::new();
     records(NOTICES, |r| {
         let flags = word(r, 12);
         let sent_ns = long(r, 32);
         let is_false = flags & 2 != 0;
         let row = Notice {
-            // leolink knows when it received the message, which is the lead time before a future change
+            // leolink records when it received the message; a notice ahead is received the lead time before the change
             t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64) + if is_false { 0 } else { lead_ns },
             number: word(r, 8),
             to_direction: word(r, 16),
@@ -213,7 +213,7 @@ fn orders(context: &Context) -> Result<()> {
     let duplicates = context.setup.cures.duplicate_ns.is_some();
     let mut rows = Rows::create(&context.header)?;
     records(ORDERS, |r| {
-        // Packets of a node itself (ICMP) have no host as their source
+        // The source of a packet that a node itself sends (ICMP) is not a host.
         let Some(source_host) = host_of(context.setup, r, 0) else { return Ok(()) };
         let protocol = word(r, 8);
         let is_flow = protocol != 0;
@@ -237,13 +237,13 @@ fn orders(context: &Context) -> Result<()> {
     rows.flush()
 }
 
-/// Number of the host with the address in a record.
+/// Number of the host whose address is in a record.
 fn host(setup: &Setup, record: &[u8], at: usize) -> Result<u32> {
     let address = &record[at..at + 4];
     host_of(setup, record, at).ok_or_else(|| Error::Input(format!("leolink has a record of no host: {address:?}")))
 }
 
-/// Number of the host, or None for an address without a host.
+/// Number of the host whose address is in a record. None = no host has the address.
 fn host_of(setup: &Setup, record: &[u8], at: usize) -> Option<u32> {
     let number = setup.hosts.iter().position(|host| host.short_address().to_be_bytes() == record[at..at + 4]);
     number.map(|n| n as u32)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP_INFO for sockets of programs, to which the agent has no descriptor: the kernel lists those of a namespace
-//! (sock_diag(7)).
+//! Reads TCP_INFO of the sockets of programs. The agent has no descriptors of these sockets, so the kernel lists the
+//! sockets of each namespace (sock_diag(7)).
 //!
-//! The connection of a socket is only known after the capture, so samples are kept until then.
+//! The connection to which a socket belongs is known only after the capture. Samples are kept until then.
 
 use crate::base::error::{Error, Result};
 use crate::flows::tcp_info::{BbrInfo, TcpInfo};
@@ -15,21 +15,23 @@ use leowarp_timeline::setup::Setup;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// Attributes of an answer; minus one, they are bits of a request (include/uapi/linux/inet_diag.h). For a socket with
-/// BBR, a request for Vegas returns BBR (net/ipv4/tcp_bbr.c, `bbr_get_info`).
+/// Kinds of attributes in an answer. The bit of a kind in a request is the kind minus one
+/// (include/uapi/linux/inet_diag.h). If a socket uses BBR, a request for Vegas returns BBR's attribute
+/// (net/ipv4/tcp_bbr.c, `bbr_get_info`).
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_VEGASINFO: u16 = 3;
 const INET_DIAG_CONG: u16 = 4;
 const INET_DIAG_BBRINFO: u16 = 16;
-/// All states except LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7) of include/net/tcp_states.h, which
-/// have no TCP_INFO or no far end.
+/// All states of include/net/tcp_states.h except LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7). Sockets
+/// in these four have no TCP_INFO or no far end.
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
-/// struct inet_diag_msg: family, state, timer, retrans; both ends; five numbers.
+/// Size of struct inet_diag_msg: family, state, timer, retrans; both ends; five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// Limit of samples: all relevant runs are far below. At 400 bytes each, it is half a gigabyte of the guest's memory.
+/// Maximum number of samples. All plausible runs have far fewer. At 400 bytes per sample, this many take half a
+/// gigabyte of the guest's memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
-/// The two ends of a connection as its socket sees them: local port, remote address and port.
+/// The two ends of a connection as its socket sees them: local port, remote address and remote port.
 type Ends = (u16, u32, u16);
 
 #[derive(Debug)]
@@ -39,20 +41,20 @@ struct Sample {
     congestion_control: Option<String>,
 }
 
-/// Samples of hosts that run programs.
+/// Samples of the sockets at hosts that run programs.
 pub struct Diag {
-    /// Number in the setup of each host that runs programs.
+    /// Number in the setup of each host that runs programs, and the host's netlink socket.
     hosts: Vec<(usize, Netlink)>,
-    /// Samples by host, ends and time.
+    /// Samples, indexed by host, ends and time.
     samples: BTreeMap<(usize, Ends, i64), Sample>,
-    /// By flow of kind program: numbers and addresses of source and destination.
+    /// For each flow of kind program: number and address of the source, then of the destination.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
-    /// AF_INET or AF_INET6: of the sockets that are asked for.
+    /// Family of the sockets to list: AF_INET or AF_INET6.
     family: u8,
 }
 
 impl Diag {
-    /// None = the setup has no programs.
+    /// Opens a netlink socket at each host that runs programs. None = the setup has no programs.
     pub fn open(network: &Network, setup: &Setup) -> Result<Option<Self>> {
         let programs = setup.flows.iter().enumerate().filter(|(_, f)| f.program.is_some());
         let end = |host: usize| (host, setup.hosts[host].short_address());
@@ -67,13 +69,13 @@ impl Diag {
         Ok(Some(Self { hosts, samples: BTreeMap::new(), ends, family }))
     }
 
-    /// Stores the present state of all sockets.
+    /// Stores the present state of all these sockets.
     pub fn sample(&mut self, t_ns: i64) -> Result<()> {
         let wanted =
             [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
         let mut request = vec![self.family, libc::IPPROTO_TCP as u8, wanted, 0];
         request.extend(STATES.to_ne_bytes());
-        // Any ends.
+        // any ends
         request.extend([0; 48]);
         for (host, netlink) in &self.hosts {
             netlink.dump(SOCK_DIAG_BY_FAMILY, &request, |body| {
@@ -91,7 +93,8 @@ impl Diag {
         })
     }
 
-    /// One row per sample of a connection's sender; the sender's congestion control is stored with the connection.
+    /// One row per sample of the sending socket of a connection. Also stores the socket's congestion control in the
+    /// connection.
     pub fn rows<'a>(&'a self, connections: &'a mut [Lived]) -> impl Iterator<Item = Socket> + 'a {
         let all: Vec<_> = connections.iter().map(|c| (c.connection.clone(), c.start_ns)).collect();
         connections.iter_mut().filter(|c| c.connection.is_tcp).flat_map(move |lived| {
@@ -99,7 +102,8 @@ impl Diag {
             let [source, destination] = self.ends[&c.program];
             let at_source = (c.source_port, destination.1, c.destination_port);
             let at_destination = (c.destination_port, source.1, c.source_port);
-            // A socket may outlive its last packet, but not the first one of the next connection between its ports.
+            // A socket may outlive its last packet, but not the beginning of the next connection between the same
+            // ports.
             let next = all.iter().filter(|(other, start_ns)| other.has_ports_of(c) && *start_ns > lived.start_ns);
             let until_ns = next.map(|(_, start_ns)| *start_ns).min().unwrap_or(i64::MAX);
             let range = (source.0, at_source, lived.start_ns)..(source.0, at_source, until_ns);
@@ -114,11 +118,12 @@ impl Diag {
     }
 }
 
-/// One socket of an answer; None = the socket has no TCP_INFO.
+/// Reads one socket from an answer. None = the socket has no TCP_INFO.
 fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
     let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));
-    // struct inet_diag_sockid: ports, source, destination, each of 16 bytes, of which IPv4 has the first 4
+    // struct inet_diag_sockid: the ports, then source and destination with 16 bytes each. For IPv4, only the first 4 of
+    // the 16 are used
     let short = if i32::from(*body.first()?) == libc::AF_INET6 { 12 } else { 0 };
     let ends = (port(4)?, address(24 + short)?, port(6)?);
     let (mut info, mut bbr, mut congestion_control) = (None, None, None);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Result of a run: the fate of its packets, a check of the sums, and `end.json`.
+//! The result of a run: the fates of its packets, a check of the sums, and `end.json`.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -14,43 +14,43 @@ use leowarp_timeline::record::{FlowEnd, LinkTotal, Missing};
 use leowarp_timeline::setup::{Flow, Setup};
 use serde_json::{json, Value};
 
-/// Facts about a flow at the end.
+/// Facts about a flow that are known at the run's end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowOutcome {
-    /// Begin of the flow; for a connection, time of its first packet.
+    /// Start of the flow. For a connection, the time of its first packet.
     pub start_ns: i64,
-    /// For a connection of a program: time of the answer to its first segment.
+    /// For a connection of a program: time at which the answer to its first segment arrived.
     pub connect_ns: Option<i64>,
     /// Time at which the first payload reached the destination.
     pub first_byte_ns: Option<i64>,
-    /// Time at which the last arriving payload reached the destination.
+    /// Time at which the last payload that arrived reached the destination.
     pub last_byte_ns: Option<i64>,
-    /// Time at which all data of a flow with a size had arrived.
+    /// Time at which all data had arrived. Only flows with a size have it.
     pub complete_ns: Option<i64>,
-    /// Payload that arrived at the destination, counting each byte once.
+    /// Number of payload bytes that arrived at the destination. Each byte counts once.
     pub arrived_bytes: Option<u64>,
-    /// Bytes that reached the source; None = not TCP, or no packet records.
+    /// Number of duplicate acknowledgements that reached the source. None = not TCP, or no packet records.
     pub duplicate_acks_pkts: Option<u64>,
-    /// Of data packets.
+    /// Round trips of the flow's data packets.
     pub round_trips: Option<Extremes>,
 }
 
-/// Facts about the packets at the end.
+/// Facts about the packets that are known at the run's end.
 pub struct Outcome {
-    /// By 2 * flow + direction; empty without packet truth.
+    /// One entry per flow and direction, at index 2 * flow + direction. Empty without packet truth.
     pub totals: Vec<Totals>,
     pub flows: Vec<FlowOutcome>,
     /// Connections of programs, numbered after the flows of the setup.
     pub connections: Vec<Lived>,
-    /// Packets without any report, beyond those lost between links.
+    /// Number of packets without an arrival or drop report, in addition to those that were lost between links.
     pub vanished_pkts: u64,
     pub warnings: Vec<String>,
-    /// What contradicts itself.
+    /// Contradictions between the results of the run.
     pub failures: Vec<String>,
 }
 
 impl Outcome {
-    /// For a run without packet truth: facts known to the receivers of transfers.
+    /// The outcome of a run without packet truth, which contains what the receivers of transfers know.
     pub fn of_receivers(setup: &Setup, transfers: &[Transfer]) -> Result<Self> {
         let flow = |f: &Flow| FlowOutcome { start_ns: f.start_ns, ..FlowOutcome::default() };
         let mut flows: Vec<_> = setup.flows.iter().map(flow).collect();
@@ -64,7 +64,7 @@ impl Outcome {
         Ok(Self { totals, flows, connections, vanished_pkts: 0, warnings, failures })
     }
 
-    /// Packets may vanish in a routing loop when their time to live ends; every other loss is counted.
+    /// Explains packets that vanished in a routing loop when their time to live ended. Every other loss is counted.
     pub fn explain_vanished(&mut self, expired_pkts: u64) {
         let vanished = self.vanished_pkts;
         if expired_pkts > 0 {
@@ -80,7 +80,7 @@ impl Outcome {
     }
 }
 
-/// Writes the tables for the end of the run.
+/// Writes the tables that are only known at the end of the run.
 pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer], flows: &[FlowOutcome]) -> Result<()> {
     let mut link_rows = Rows::create(&context.header)?;
     links.iter().try_for_each(|link| link_rows.push(link))?;
@@ -110,9 +110,9 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
     }
 }
 
-/// Writes `end.json`: every account of packets, and whether all of them add up. If the accounts do not add up, the run
-/// has failed. `programs`: how user programs ended, if the run had any. With user programs, `clock` is also included,
-/// because the programs have read it.
+/// Writes `end.json`: every account of packets, and whether the accounts add up. If they do not, the run has failed.
+/// `programs` describes how user programs ended, if the run had any. If the run had user programs, the file also
+/// contains `clock`, because the programs have read the clock.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));
@@ -137,14 +137,14 @@ pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcom
     Ok(())
 }
 
-/// Sums of packets into and out of links and flows.
+/// Sums of the packets that entered and left links, and flows.
 struct Accounts {
     conservation: Vec<Value>,
     failures: Vec<String>,
 }
 
 impl Accounts {
-    /// Links by netem are left out, because netem does not count offered packets.
+    /// Links by netem are omitted, because netem does not count the packets that are offered to it.
     fn add_link(&mut self, link: &LinkTotal) {
         if link.offered_pkts == u64::MISSING {
             return;
@@ -167,7 +167,7 @@ impl Accounts {
         }
     }
 
-    /// `account` is 2 * flow + direction.
+    /// The index `account` is 2 * flow + direction.
     fn add_flow(&mut self, account: usize, totals: &Totals) {
         let (flow, direction, ok) = (account / 2, account % 2, totals.adds_up());
         if !ok {
@@ -224,7 +224,7 @@ mod tests {
             (outcome.warnings.len(), outcome.failures.len())
         };
         assert_eq!(vanished(3, 3), (1, 0));
-        // Answers of routers are caught in the routing loop, too.
+        // Answers of routers circulate in the routing loop, too.
         assert_eq!(vanished(3, 5), (1, 0));
         assert_eq!(vanished(3, 2), (1, 1));
         assert_eq!(vanished(3, 0), (0, 1));

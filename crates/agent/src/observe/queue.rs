@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links; netems are read
-//! from the statistics of queueing disciplines, with one dump per namespace. For a jitter (a netem under a tbf), the
-//! tbf's statistics are used. The tbf's statistics include packets held and dropped by its netem (tbf_enqueue), and
-//! count packets sent after both.
+//! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links. netems are read
+//! from the statistics of queueing disciplines, with one dump per namespace. For a jitter, which is a netem under a
+//! tbf, the statistics of the tbf are used. These include packets that the netem holds or drops (tbf_enqueue). A packet
+//! counts as sent after it has left both.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -17,7 +17,7 @@ use leowarp_timeline::setup::Setup;
 use std::collections::BTreeMap;
 use std::fs::File;
 
-/// Bytes of a record of /proc/leolink/links (guest/links/leolink.h).
+/// Size of a record in /proc/leolink/links (guest/links/leolink.h).
 const LINK_RECORD_BYTES: usize = 160;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;
@@ -30,11 +30,12 @@ pub struct Queues {
     leolink: Option<File>,
     buffer: Vec<u8>,
     netems: Vec<usize>,
-    /// By direction: waiting packets and bytes, and the maximum number of packets since the previous sample.
+    /// For each direction: waiting packets and bytes, and the maximum number of waiting packets since the previous
+    /// sample.
     last: Vec<(u32, u64, u32)>,
 }
 
-/// The kernel's counts for any queueing discipline.
+/// The counts that the kernel keeps for any queueing discipline.
 #[derive(Debug, Clone, Copy, Default)]
 struct Statistics {
     sent_pkts: u32,
@@ -45,7 +46,7 @@ struct Statistics {
 }
 
 impl Queues {
-    /// Opens /proc/leolink/links if the kernel has it, and notes the directions whose netem must be queried.
+    /// Opens /proc/leolink/links if the kernel has it. Also finds the directions whose netem must be queried.
     ///
     /// # Errors
     /// If the file exists but cannot be opened.
@@ -62,14 +63,14 @@ impl Queues {
         })
     }
 
-    /// Buffer size for the content of /proc/leolink/links; longer content shows as an error. None: the file does not
-    /// exist.
+    /// Size of the buffer for the content of /proc/leolink/links. Longer content causes an error. None = the file does
+    /// not exist.
     pub fn links_bytes(&self) -> Option<usize> {
         self.leolink.as_ref().map(|_| self.buffer.len())
     }
 
-    /// Adds rows for queues that changed since the last sample. `links`: present content of /proc/leolink/links, if it
-    /// has already been read.
+    /// Adds a row for each queue that changed since the last sample. `links` is the present content of
+    /// /proc/leolink/links, if it was read already.
     pub fn sample(&mut self, rows: &mut Rows<Queue>, network: &Network, t_ns: i64, links: Option<&[u8]>) -> Result<()> {
         for (direction, s) in self.netem_statistics(network)? {
             let now = (s.held_pkts, u64::from(s.held_bytes), u32::MISSING);
@@ -181,7 +182,7 @@ fn statistics(attrs: &[u8]) -> Statistics {
     out
 }
 
-/// netem counts neither offered packets nor dropped bytes nor causes: its sums cannot be checked.
+/// netem counts neither offered packets nor dropped bytes nor causes, so its sums cannot be checked.
 fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     LinkTotal {
         direction,
@@ -206,7 +207,7 @@ fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     }
 }
 
-/// Totals, with the longest queues observed by an earlier read.
+/// Replaces the longest queues in `totals` with those of an earlier reading.
 pub fn with_maxima_of(totals: Vec<LinkTotal>, earlier: &[LinkTotal]) -> Vec<LinkTotal> {
     let then: BTreeMap<u32, &LinkTotal> = earlier.iter().map(|t| (t.direction, t)).collect();
     let with = |t: LinkTotal| match then.get(&t.direction) {
@@ -222,7 +223,7 @@ pub fn with_maxima_of(totals: Vec<LinkTotal>, earlier: &[LinkTotal]) -> Vec<Link
     totals.into_iter().map(with).collect()
 }
 
-/// Run time of a leolink timestamp; 0 means that nothing has ever waited.
+/// Converts a timestamp of leolink to run time. 0 means that no packet has ever waited.
 fn instant(clock: Clock, at_ns: u64) -> i64 {
     if at_ns == 0 {
         i64::MISSING
@@ -231,7 +232,8 @@ fn instant(clock: Clock, at_ns: u64) -> i64 {
     }
 }
 
-/// A kernel built with an older leolink has shorter records, whose fields would be misread.
+/// Fails if records are shorter than expected. If the kernel was built with an older leolink, their fields would be
+/// misread.
 fn whole_records(bytes: usize) -> Result<()> {
     if bytes % LINK_RECORD_BYTES == 0 {
         return Ok(());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Samples of the kernel's state: TCP_INFO of both ends, the counters of each host, the queues.
+//! Samples of the kernel's state: TCP_INFO of both ends, the counters of each host, and the queues.
 
 use crate::base::error::{Error, Result};
 use crate::base::table::Rows;
@@ -11,15 +11,15 @@ use leowarp_timeline::setup::Setup;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Slow start threshold before it is set (include/net/tcp.h).
+/// Value of the slow start threshold before it is set (include/net/tcp.h).
 const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-/// Smoothed round-trip time before the first measurement (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c,
+/// Value of the smoothed round-trip time before the first measurement (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c,
 /// `tcp_rtt_estimator`).
 const NO_RTT_YET: u32 = 0;
 /// BBR's gains are fixed-point numbers (BBR_UNIT, net/ipv4/tcp_bbr.c).
 const BBR_GAIN_UNIT: f64 = 256.0;
 
-/// A value from the kernel; None if it is missing.
+/// A value from the kernel, or the missing value if `is_given` is false.
 fn given(value: u32, is_given: bool) -> u32 {
     if is_given {
         value
@@ -28,7 +28,7 @@ fn given(value: u32, is_given: bool) -> u32 {
     }
 }
 
-/// Bytes converted to bits; a missing value stays missing.
+/// Converts bytes to bits. A missing value stays missing.
 fn bits(bytes: u64) -> u64 {
     if bytes == u64::MISSING {
         bytes
@@ -37,14 +37,15 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// An established connection has unsent data but none in flight, and either nothing was ever sent or the window is 0.
+/// Whether a transfer can send nothing although its connection is established. Data wait, none are in flight, and
+/// either nothing was ever sent or the window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
     Ok(s.is_established() && s.tcpi_notsent_bytes > 0 && nothing_leaves)
 }
 
-/// Sockets of sender and receiver; the latter is missing before the connection is accepted.
+/// The sockets of sender and receiver. The receiver's socket is missing before the connection is accepted.
 type Ends = (i32, Option<i32>);
 
 fn ends(transfer: &Transfer) -> Ends {
@@ -55,14 +56,14 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
     ends.iter().flat_map(|&(sender, receiver)| [Some(sender), receiver]).flatten().collect()
 }
 
-/// Sleeps until an instant of the monotonic clock at which some transfers and all links are sampled. The needed state
-/// is read at the end of the sleep. Returns false if the call may not have slept.
+/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are sampled. The state that the
+/// samples need is read at the end of the sleep. Returns false if the call may have returned without sleeping.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
 }
 
-/// Adds a sample for each of the given transfers.
+/// Adds one sample per transfer.
 pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, transfers: &[&Transfer]) -> Result<()> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     let mut answers = infos.read(&sockets(&ends))?.into_iter();
@@ -75,7 +76,7 @@ pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, tra
     Ok(())
 }
 
-/// State of a sender's socket, and of its receiver's socket if known, at an instant.
+/// Row for a sender's socket at an instant. If the receiver's socket is known, the row also contains its state.
 pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr: Option<BbrInfo>) -> Socket {
     let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
     let has_rtt = s.tcpi_rtt != NO_RTT_YET;
@@ -88,12 +89,12 @@ pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr:
         ssthresh_pkts: given(s.tcpi_snd_ssthresh, s.tcpi_snd_ssthresh != TCP_INFINITE_SSTHRESH),
         srtt_us: given(s.tcpi_rtt, has_rtt),
         rttvar_us: given(s.tcpi_rttvar, has_rtt),
-        // Before the first sample the value is ~0U, which the tables use for a missing value (net/ipv4/tcp.c,
-        // `tcp_init_sock`).
+        // Before the first sample the value is ~0U (net/ipv4/tcp.c, `tcp_init_sock`), which is also the missing value
+        // in the tables.
         min_rtt_us: s.tcpi_min_rtt,
         rto_us: s.tcpi_rto,
-        // Without a limit the value is ~0ULL, which the tables use for a missing value (net/ipv4/tcp.c,
-        // `tcp_get_info`).
+        // Without a limit the value is ~0ULL (net/ipv4/tcp.c, `tcp_get_info`), which is also the missing value in the
+        // tables.
         pacing_bps: bits(s.tcpi_pacing_rate),
         delivery_rate_bps: bits(s.tcpi_delivery_rate),
         delivery_rate_app_limited: s.is_app_limited().into(),
@@ -130,7 +131,7 @@ pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr:
     }
 }
 
-/// The counters of /proc/net/snmp and netstat of every host; in a run over IPv6 also those of snmp6.
+/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, those in snmp6 too.
 pub struct Counters {
     files: Vec<Vec<File>>,
     names: Vec<String>,
@@ -139,8 +140,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens /proc/net/snmp and /proc/net/netstat in the namespace of every host. Names are read from the first host:
-    /// all hosts run on the same kernel.
+    /// Opens /proc/net/snmp and /proc/net/netstat in the namespace of every host. Names are read only at the first
+    /// host, because all hosts run on the same kernel.
     pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
         let mut files = Vec::new();
         for host in &setup.hosts {
@@ -163,12 +164,12 @@ impl Counters {
         Ok(counters)
     }
 
-    /// Name of each counter by its number in the table: `TcpExt.TCPTimeouts`.
+    /// Name of each counter, such as `TcpExt.TCPTimeouts`. The index is the counter's number in the table.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Adds rows for the counters that changed.
+    /// Adds a row for each counter that changed.
     pub fn sample(&mut self, rows: &mut Rows<Counter>, t_ns: i64) -> Result<()> {
         for host in 0..self.files.len() {
             let mut last = std::mem::take(&mut self.last[host]);
@@ -187,7 +188,8 @@ impl Counters {
         Ok(())
     }
 
-    /// Files are pairs of lines, `Tcp: names` and `Tcp: values`; the third is lines of a name and a value, `Ip6InReceives 9`.
+    /// Calls `each` for each counter of a host. Two files contain pairs of lines, `Tcp: names` and `Tcp: values`. Each
+    /// line of the third file has a name and a value, `Ip6InReceives 9`.
     fn read(&mut self, host: usize, mut each: impl FnMut(&str, u64)) -> Result<()> {
         for file in &self.files[host] {
             let n = read_all(file, &mut self.buffer)?;
@@ -200,12 +202,12 @@ impl Counters {
             while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
                 let mut names = names.split_ascii_whitespace();
                 let group = names.next().unwrap_or_default().trim_end_matches(':');
-                // the columns of `IcmpMsg` appear only after such a message; `Icmp` has the sums
+                // columns of `IcmpMsg` appear only after a message of their type; `Icmp` contains the sums
                 if group == "IcmpMsg" {
                     continue;
                 }
                 for (name, value) in names.zip(values.split_ascii_whitespace().skip(1)) {
-                    // MaxConn is -1, because it is not a counter
+                    // MaxConn is -1 and is not a counter
                     if let Ok(value) = value.parse() {
                         each(&format!("{group}.{name}"), value);
                     }
@@ -216,7 +218,8 @@ impl Counters {
     }
 }
 
-/// `Ip6InReceives 9` is counter `Ip6.InReceives`. Types of ICMP appear as messages do; `Icmp6` has the sums.
+/// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Types of ICMP appear only after a message of
+/// the type. They are skipped, because `Icmp6` contains the sums.
 fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
         let Some((group, rest)) = name.split_once('6').filter(|(_, rest)| !rest.contains("Type")) else { continue };
@@ -226,7 +229,7 @@ fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     }
 }
 
-/// Packets lost between links, in the whole guest.
+/// Number of packets lost between links, in the whole guest.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LostBetweenLinks {
     /// Packets for which a router had no route (net/ipv4/route.c).
@@ -236,7 +239,7 @@ pub struct LostBetweenLinks {
 }
 
 impl LostBetweenLinks {
-    /// Those so far.
+    /// The packets that were lost so far.
     pub fn so_far() -> Result<Self> {
         Ok(Self {
             no_route_pkts: statistic("/proc/net/stat/rt_cache", "in_no_route")?,
@@ -245,8 +248,8 @@ impl LostBetweenLinks {
     }
 }
 
-/// Packets whose time to live ended in the namespace of the calling thread. ip_forward (net/ipv4/ip_forward.c) counts
-/// net/ipv4/ip_forward.c counts them as errors of the header, of which there are no others here; so does ip6_forward).
+/// Number of packets whose time to live ended in the namespace of the calling thread. net/ipv4/ip_forward.c counts them
+/// as errors of the header, and so does ip6_forward. No other errors of the header occur here.
 pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
     if is_ipv6 {
         return counter_of_ipv6("Ip6InHdrErrors");
@@ -257,12 +260,12 @@ pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
     header_errors(&text).ok_or_else(|| Error::Broken(format!("{path} has no InHdrErrors")))
 }
 
-/// Packets of IPv6 that found no route in the namespace of the calling thread (net/ipv6/route.c, `ip6_pkt_discard`).
+/// Number of IPv6 packets for which the calling thread's namespace had no route (net/ipv6/route.c, `ip6_pkt_discard`).
 pub fn no_route_pkts() -> Result<u64> {
     counter_of_ipv6("Ip6InNoRoutes")
 }
 
-/// A counter of IPv6 of the calling thread's namespace: lines of a name and a number.
+/// An IPv6 counter of the calling thread's namespace. Each line of the file has a name and a number.
 fn counter_of_ipv6(name: &str) -> Result<u64> {
     let path = "/proc/thread-self/net/snmp6";
     let text =
@@ -271,14 +274,15 @@ fn counter_of_ipv6(name: &str) -> Result<u64> {
     value.ok_or_else(|| Error::Broken(format!("{path} has no {name}")))
 }
 
-/// The line of names `Ip: ... | InHdrErrors ...`, with a line of numbers below it.
+/// Reads the number of header errors. The file has a line of names, `Ip: ... | InHdrErrors ...`, and a line of numbers
+/// below it.
 fn header_errors(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.starts_with("Ip:")).map(str::split_ascii_whitespace);
     let column = lines.next()?.position(|name| name == "InHdrErrors")?;
     lines.next()?.nth(column)?.parse().ok()
 }
 
-/// A column of a file that has a line of names and one line of hexadecimal numbers per processor.
+/// Sums a column of a file with a line of names and then one line of hexadecimal numbers per processor.
 fn statistic(path: &str, name: &str) -> Result<u64> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
@@ -288,8 +292,8 @@ fn statistic(path: &str, name: &str) -> Result<u64> {
     lines.map(value).sum::<Option<u64>>().ok_or_else(|| Error::Broken(format!("{path} has no column {name}")))
 }
 
-/// Reads a file of /proc in a single read, as its implementation returns it; a second read to detect the end would cost
-/// another system call.
+/// Reads a file of /proc in a single call, because the kernel returns the whole content at once. A second call to
+/// detect the end would cost another system call.
 pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     let n =
         file.read_at(buffer, 0).map_err(|source| Error::Kernel { attempt: "read a file of /proc".into(), source })?;
@@ -299,7 +303,7 @@ pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     Ok(n)
 }
 
-/// The file of /proc is longer than the buffer.
+/// The error for a file of /proc that is longer than the buffer.
 pub fn too_many(bytes: usize) -> Error {
     Error::Broken(format!("a file of /proc has more than the {bytes} bytes that were expected"))
 }

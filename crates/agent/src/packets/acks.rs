@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Acknowledgement behaviour of receivers: segments per acknowledgement, waiting time of the first of them, and
-//! duplicates that reach the sender. This module has no side effects.
+//! How receivers acknowledge: the number of segments per acknowledgement, how long the first of them waited, and the
+//! number of duplicates that reach the sender. This module has no side effects.
 //!
 //! An acknowledgement covers all data segments that arrived since the previous one, in order or not. The receiver's
-//! rule for delaying counts them in this manner (RFC 5681, 4.2), even while a hole stops the acknowledged number.
+//! rule for delayed acknowledgements also counts all of them (RFC 5681, 4.2), even if a hole prevents the
+//! acknowledgement number from advancing.
 
 use crate::packets::frame::Parsed;
 use crate::packets::truth::FLAG_ACK;
@@ -18,9 +19,10 @@ const FLAG_SYN_OR_RST: u8 = 2 | 4;
 /// The acknowledgements of one flow.
 #[derive(Debug, Default)]
 pub struct Acks {
-    /// Arrival time of the first unacknowledged segment, and number of unacknowledged segments.
+    /// Arrival time of the first unacknowledged segment, and the number of unacknowledged segments.
     waiting: Option<(i64, u32)>,
-    /// Acknowledgements by number of segments and waiting time of the first; i64::MIN = no segment.
+    /// Count of acknowledgements per number of segments and waiting time of the first segment. The time is i64::MIN if
+    /// no segment waited.
     sent: BTreeMap<(u32, i64), u64>,
     /// End of the data that the source has sent.
     sent_until: Option<u32>,
@@ -30,7 +32,7 @@ pub struct Acks {
 }
 
 impl Acks {
-    /// A segment at an end of its flow's path: it leaves or arrives there.
+    /// Processes a segment at an end of its flow's path, where it leaves or arrives.
     pub fn passes(&mut self, packet: &Parsed, leaves: bool) {
         let seen = &packet.seen;
         match (packet.direction, leaves) {
@@ -51,8 +53,8 @@ impl Acks {
                 *self.sent.entry(kind).or_default() += 1;
             }
             (1, false) if seen.flags & (FLAG_ACK | FLAG_SYN_OR_RST) == FLAG_ACK => {
-                // RFC 5681, 2 defines a duplicate. A smaller window is not an update, as in Linux (FLAG_NOT_DUP): the
-                // window shrinks as out-of-order segments fill the buffer
+                // RFC 5681, 2 defines a duplicate. An acknowledgement with a smaller window still counts as a
+                // duplicate, as in Linux (FLAG_NOT_DUP): the window shrinks as out-of-order segments fill the buffer
                 let repeats = self.last.is_some_and(|(ack, window)| ack == seen.ack && packet.window <= window);
                 let is_outstanding = self.sent_until.is_some_and(|until| until != seen.ack);
                 let is_bare = seen.len_bytes == 0 && seen.flags & FLAG_FIN == 0;
@@ -66,7 +68,7 @@ impl Acks {
         }
     }
 
-    /// Number of duplicate acknowledgements that have reached the source.
+    /// Number of duplicate acknowledgements that reached the source.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }

@@ -13,19 +13,19 @@ use std::collections::BTreeMap;
 
 const SYN_ACK: u8 = truth::FLAG_SYN | truth::FLAG_ACK;
 
-/// Records of all flows: those of the setup, then connections of programs.
+/// Records of all flows. The flows of the setup come first, then the connections of programs.
 pub struct Books {
     pub flows: Vec<Flow>,
-    /// By 2 * flow + direction.
+    /// One stream per flow and direction, at index 2 * flow + direction.
     pub streams: Vec<Stream>,
     pub ledger: Ledger,
     pub reordering: Reordering,
-    /// By flow.
+    /// One entry per flow.
     pub acks: Vec<Acks>,
 }
 
 impl Books {
-    /// Adds a flow: a connection of the flow `program`, first seen at a run time.
+    /// Adds a flow for a connection of the flow `program`, which was first seen at the run time `t_ns`.
     pub fn open(&mut self, program: usize, kind: FlowKind, t_ns: i64) {
         let like = &self.flows[program];
         self.flows.push(Flow { kind, start_ns: t_ns, stop_ns: t_ns, program: None, ..like.clone() });
@@ -37,21 +37,21 @@ impl Books {
     }
 }
 
-/// State needed for packets of programs.
+/// State that is needed to assign packets of programs to flows.
 pub struct Programs {
     pub connections: Connections,
-    /// Number of packets between hosts of programs that belong to no connection: neither TCP nor UDP, or later
-    /// fragments.
+    /// Number of packets between hosts of programs that belong to no connection. These are neither TCP nor UDP, or are
+    /// later fragments.
     pub unfollowed_pkts: u64,
-    /// By flow: time at which the answer to the first segment reached the initiator of the connection.
+    /// For each flow, the time at which the answer to the first segment reached the host that opened the connection.
     pub connected_ns: BTreeMap<usize, i64>,
     /// IPv4 address of each host of the setup.
     pub addresses: Vec<u32>,
 }
 
 impl Programs {
-    /// Flow of a packet that passes a host's wire (given the host, and whether it leaves), and its parsed fields; None
-    /// = not a program's packet.
+    /// Finds the flow of a packet that passes the wire of `host`, and returns the packet's parsed fields. None = the
+    /// packet does not belong to a program.
     pub fn follow(
         &mut self,
         books: &mut Books,

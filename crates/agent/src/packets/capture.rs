@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The thread that turns captured packets of hosts, and drops of links, into packet truth.
 //!
-//! The thread sleeps until data can be read ([`Wires`]). Departures are entered immediately; arrivals and drops wait
+//! The thread sleeps until data can be read ([`Wires`]). Departures are recorded immediately. Arrivals and drops wait
 //! until the sender's wire has been read up to their time, because packet sockets deliver blocks at different moments.
 
 use crate::base::clock::Clock;
@@ -29,17 +29,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Ethernet and IP headers, plus TCP header or datagram number.
+/// Length of the headers of Ethernet and IP, and of the TCP header or the datagram number.
 const SNAP_HEADERS_BYTES: u32 = 64;
-/// The same of IPv6, with Ethernet's header.
+/// The same for IPv6, including Ethernet's header.
 const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
-/// A packet without any report for this long is lost; memory holds all packets sent since.
+/// A packet is lost if nothing reported its arrival or drop for this long. Memory holds all packets sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
 
 /// Time after the last packet at which everything has been delivered to the thread.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 
-/// Results of the thread, needed at the end.
+/// Results that the thread needs at the end of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
     /// Packets inside links when the run ended; None = not every link counts them.
@@ -57,7 +57,7 @@ struct Host {
 }
 
 impl Host {
-    /// The wire, and the file for its packets if one was requested.
+    /// Opens the wire, and the file for its packets if one was requested.
     fn open(network: &Network, setup: &Setup, index: usize) -> Result<(Wire, Self)> {
         let first = |end: fn(&Flow) -> usize| setup.flows.first().is_some_and(|f| end(f) == index);
         let file = match setup.observe.pcap {
@@ -76,8 +76,8 @@ impl Host {
         Ok((wire, Self { index, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap }))
     }
 
-    /// Processes a frame on the wire: a departure is entered, an arrival is kept until all earlier departures are
-    /// known.
+    /// Processes a frame on the wire. A departure is recorded at once; an arrival is kept until all earlier departures
+    /// are known.
     fn see(
         &mut self,
         t_ns: i64,
@@ -135,14 +135,14 @@ pub struct Capture {
     books: Books,
     own_flows: usize,
     programs: Programs,
-    /// By host number in the list below.
+    /// Wires, indexed by position in `hosts`.
     wires: Wires,
     hosts: Vec<Host>,
     ack_rows: Rows<AckWait>,
     drops: Drops,
     dropped: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
-    /// Cause assigned to packets without any report, and their number.
+    /// Cause assigned to packets that have neither an arrival nor a drop report, and the number of these packets.
     silence: u8,
     silent_pkts: u64,
     failures: Vec<String>,
@@ -160,7 +160,7 @@ impl Capturing {
     pub fn finish(self, held: Held) -> Result<Outcome> {
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
         let one = 1u64;
-        // SAFETY: the value lives through the call.
+        // SAFETY: the value outlives the call.
         check(unsafe { libc::write(self.event, (&raw const one).cast(), 8) }, "end the capture")?;
         self.thread.join().map_err(|_| Error::Broken("the capture thread broke".into()))
     }
@@ -178,8 +178,8 @@ impl Capture {
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
         };
-        // Links report their losses. A packet that vanished otherwise was lost between links: without a route, or, if
-        // neighbours are resolved, perhaps in a neighbour's queue.
+        // Links report their losses. A packet that disappeared without a report was lost between links: it had no route
+        // or, if neighbours are resolved, perhaps waited in a neighbour's queue.
         let reports_all = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
         let silence = if setup.links.iter().all(reports_all) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
         let streams =
@@ -232,11 +232,11 @@ impl Capture {
         let poll = |fd| libc::pollfd { fd, events: libc::POLLIN | libc::POLLPRI, revents: 0 };
         let mut fds: Vec<libc::pollfd> = self.wires.raw().into_iter().chain([event]).map(poll).collect();
         loop {
-            // SAFETY: the descriptors live through the call.
+            // SAFETY: the descriptors outlive the call.
             check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
             let over = fds.last().is_some_and(|f| f.revents != 0);
             let has_drops = over || !self.wires.are_by_taps() || fds.iter().any(|f| f.revents & libc::POLLPRI != 0);
-            // If more data arrives in between, poll returns at once.
+            // If more data arrives in the meantime, the next poll returns at once.
             while self.read_wires(over)? && over {
                 self.conclude(has_drops)?;
             }
@@ -290,9 +290,9 @@ impl Capture {
         })
     }
 
-    /// Processes arrivals and drops before a time, sorted by time: among indistinguishable copies, the first to end is
-    /// taken as the first sent. All departures before that time are known; departures at exactly that time may still
-    /// have to be read.
+    /// Processes arrivals and drops before `until_ns`, sorted by time. If several copies of a packet are
+    /// indistinguishable, the first report is assigned to the copy that was sent first. All departures before that time
+    /// are known. Departures at exactly that time may not have been read yet.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
         while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
@@ -305,7 +305,7 @@ impl Capture {
                     row.seq = seq.max(0) as u64;
                     row.len_bytes = seen.len_bytes;
                 } else if drop.t_ns < end_ns {
-                    // A packet that left after the end is not dropped from any flow: the link counts it, the run does
+                    // A packet that left after the end is not a loss of any flow: the link counts it, but the run does
                     // not.
                     self.failures.push(format!("flow {flow}: a packet was dropped that never left: {seen:?}"));
                 }
@@ -364,7 +364,8 @@ impl Capture {
         result
     }
 
-    /// Decides the fate of packets without any report; returns how many of them no loss counter explains.
+    /// Decides the fate of packets without an arrival or drop report. Returns how many of them no loss counter
+    /// explains.
     fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
         let between = held.lost_between_links;
         let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
@@ -381,7 +382,7 @@ impl Capture {
 
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
-        // Among packets without any report, the latest ones, as many as links still hold, are in flight.
+        // Links still hold some of the packets without a report. These packets, the latest ones, are in flight.
         let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         self.silent_pkts += (unsettled - in_flight) as u64;
@@ -458,7 +459,7 @@ impl Capture {
     }
 }
 
-/// A packet whose fate is known; packets of an account come in order of sending.
+/// Records a packet whose fate is known. The packets of an account are passed in order of sending.
 fn enter(
     account: usize,
     packet: &Packet,
@@ -473,7 +474,7 @@ fn enter(
     lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
 }
 
-/// Row of a lost packet without a drop report from a link. The time of its loss is unknown: its sending time is used
+/// Row for a lost packet whose drop no link reported. The time of its loss is unknown, so its sending time is used
 /// instead.
 fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
     let loss = packet.loss.filter(|loss| loss.direction.is_none())?;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connections of programs: the flow of a packet whose ports are not known in advance. This module has no side effects.
+//! Connections of programs: finds the flow of a packet whose ports are not known in advance. This module has no side
+//! effects.
 //!
-//! A connection is identified by address and port at two hosts, for TCP or UDP, and by the numbers of TCP's first
-//! segment. A SYN with another sequence number between the same ports begins another connection (RFC 9293, 3.4.1). A
-//! connection becomes a flow when its first packet is seen, and is numbered after those of the setup.
+//! A connection is identified by protocol (TCP or UDP) and by the address and port of both ends. For TCP, the sequence
+//! number of the first segment also identifies it. If a SYN between the same ports has another sequence number, it
+//! begins another connection (RFC 9293, 3.4.1). A connection becomes a flow when its first packet is seen. Its number
+//! follows those of the setup's flows.
 
 use crate::packets::frame::{Foreign, Tuple};
 use crate::packets::truth::{FLAG_ACK, FLAG_SYN};
@@ -11,7 +13,7 @@ use leowarp_timeline::setup::{FlowKind, Setup};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 
-/// A connection needs some 20 KiB of accounts; a run with more connections than this is assumed to be a mistake.
+/// Records of a connection need some 20 KiB. If a run has more connections than this, it is assumed to be a mistake.
 pub const CONNECTIONS_MAX: usize = 8192;
 
 /// The hosts and ports of a flow of kind program.
@@ -31,18 +33,18 @@ pub struct Connection {
     pub is_tcp: bool,
     pub source_port: u16,
     pub destination_port: u16,
-    /// Sender of the connection's first packet: 0 the flow's source, 1 its destination.
+    /// Host that sent the connection's first packet: 0 = the flow's source, 1 = its destination.
     pub opened_by: usize,
 }
 
 impl Connection {
-    /// Whether another connection has the same ends at another time.
+    /// Whether `other` is a connection between the same ends at another time.
     pub fn has_ports_of(&self, other: &Self) -> bool {
         let ends = |c: &Self| (c.program, c.is_tcp, c.source_port, c.destination_port);
         ends(self) == ends(other)
     }
 
-    /// Shape of the connection as a flow.
+    /// Kind of flow as which the connection is recorded.
     pub fn kind(&self) -> FlowKind {
         if self.is_tcp {
             FlowKind::Tcp
@@ -60,7 +62,7 @@ pub struct Lived {
     /// Times of the connection's first and last packet.
     pub start_ns: i64,
     pub stop_ns: i64,
-    /// State of the socket at the flow's source; None = UDP, or the socket was never sampled.
+    /// Congestion control of the socket at the flow's source. None = UDP, or the socket was never sampled.
     pub congestion_control: Option<String>,
 }
 
@@ -81,7 +83,7 @@ impl Lived {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     pub flow: usize,
-    /// 0 from the flow's source, 1 to the source.
+    /// 0 = from the flow's source, 1 = to the source.
     pub direction: usize,
     /// The packet is the first of its connection.
     pub is_new: bool,
@@ -94,14 +96,14 @@ pub struct Connections {
     /// Number of the first connection's flow.
     first_flow: usize,
     all: Vec<Connection>,
-    /// Latest connection between two ends, by the host at which a packet was seen.
+    /// Latest connection between two ends, for each host at which a packet was seen.
     latest: BTreeMap<(usize, Tuple), usize>,
-    /// By TCP's initial sequence number.
+    /// Connections by TCP's initial sequence number.
     opened: BTreeMap<(Tuple, u32), usize>,
 }
 
 impl Connections {
-    /// No connections yet; flows of the setup's programs.
+    /// Begins without connections, with the setup's flows of kind program.
     pub fn new(setup: &Setup) -> Self {
         let address = |host: usize| setup.hosts[host].short_address();
         let of = |(flow, program): (usize, &leowarp_timeline::setup::Flow)| {
@@ -121,7 +123,7 @@ impl Connections {
         }
     }
 
-    /// Whether the setup has programs.
+    /// Whether the setup has no programs.
     pub fn is_idle(&self) -> bool {
         self.programs.is_empty()
     }
@@ -131,8 +133,8 @@ impl Connections {
         &self.all
     }
 
-    /// Connection of a packet that passes a host, which may be its first; None = the packet is not between hosts of a
-    /// program.
+    /// Finds the connection of a packet that passes a host. The packet may be the connection's first. None = the packet
+    /// is not between hosts of a program.
     pub fn pass(&mut self, host: usize, packet: &Foreign) -> Option<Place> {
         let (program, direction) = self.program_of(packet.tuple)?;
         let ends = packet.tuple.both_ways();
@@ -140,7 +142,7 @@ impl Connections {
         if let Some(&index) = self.latest.get(&(host, ends)).filter(|_| !opens) {
             return Some(self.place(index, direction, false));
         }
-        // The first packet is a UDP packet, a SYN, or, at the other host, any packet.
+        // A connection begins with a UDP packet or a SYN. At the other host, it can begin with any packet.
         let first_number = if opens { packet.seen.seq } else { 0 };
         let elsewhere = self.latest.iter().filter(|((_, tuple), _)| *tuple == ends).map(|(_, &index)| index).max();
         let known = if opens { self.opened.get(&(ends, first_number)).copied() } else { elsewhere };
@@ -161,14 +163,14 @@ impl Connections {
         Some(self.place(index, direction, known.is_none()))
     }
 
-    /// Connection of a packet dropped by a link, sent by `host`.
+    /// Finds the connection of a packet that `host` sent and a link dropped.
     pub fn find(&self, host: usize, packet: &Foreign) -> Option<Place> {
         let (_, direction) = self.program_of(packet.tuple)?;
         let index = *self.latest.get(&(host, packet.tuple.both_ways()))?;
         Some(self.place(index, direction, false))
     }
 
-    /// Whether an address is that of a program's host.
+    /// Whether an address belongs to a program's host.
     pub fn has_host(&self, address: u32) -> bool {
         self.programs.iter().any(|p| p.source == address || p.destination == address)
     }
@@ -177,7 +179,8 @@ impl Connections {
         Place { flow: self.first_flow + index, direction, is_new }
     }
 
-    /// The flow that uses one of the ports, or else the first flow between the two hosts; and the packet's direction.
+    /// Finds the flow that uses one of the ports, or else the first flow between the two hosts. Also returns the
+    /// packet's direction.
     fn program_of(&self, tuple: Tuple) -> Option<(usize, usize)> {
         let way = |p: &Program| match (tuple.from.0, tuple.to.0) {
             ends if ends == (p.source, p.destination) => Some(0),

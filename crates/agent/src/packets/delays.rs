@@ -2,18 +2,19 @@
 //! Delays of all packets of a flow: one-way delays of both directions and round trips, counted in narrow bins as
 //! packets pass. This module has no side effects.
 //!
-//! The round trip of a data packet is its own one-way delay plus that of the first return packet that left after its
-//! arrival, and that arrived (see python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported as they
-//! arrive; return packets are reported in order of sending, once their fate is known. By then, all data packets that
-//! arrived before the return packet left have been reported, because the fate of that packet is decided even later.
-//! Each data packet waits in a queue for its answer, and two counters move forward.
+//! The round trip of a data packet is the sum of two one-way delays: its own delay, and the delay of a return packet.
+//! The return packet is the first that left after the data packet's arrival and itself arrived (see
+//! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported as they arrive; return packets are
+//! reported in order of sending, once their fate is known. When a return packet's fate is known, all data packets that
+//! arrived before it left have already been reported. Data packets wait in a queue for their answers, and two counters
+//! move forward.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};
 use leowarp_timeline::setup::FlowKind;
 use std::collections::VecDeque;
 
-/// `quantity` of a round trip; for a one-way delay it is the direction of the packets.
+/// Value of `quantity` for round trips. For a one-way delay, `quantity` is the direction of the packets.
 pub const ROUND_TRIP: u8 = 2;
 
 /// Bins per octave: no bin is wider than 1/128 of its delays.
@@ -22,20 +23,20 @@ const OCTAVE_BITS: u32 = 7;
 const WIDEST_BITS: u32 = 13;
 /// Number of bins allocated together: 4 KiB.
 const PAGE: usize = 1024;
-/// Entries reserved at the start, per histogram and per queue. Unused entries cost nothing. Pieces allocated one by one
-/// would lie behind the allocator's large buffers and prevent these from growing in place. The first touch of four
-/// pages of memory costs 40 us, as much as counting 2,000 packets.
+/// Entries reserved at the start, for each histogram and each queue. Unused entries cost nothing. Entries allocated one
+/// by one would lie behind the allocator's large buffers, and would prevent those buffers from growing in place. The
+/// first touch of four pages of memory costs 40 us, as much as counting 2,000 packets.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
 /// Entry of `Histogram::numbers` for a missing page.
 const NO_PAGE: u32 = u32::MAX;
 
-/// Number of packets by bin of delay.
+/// Number of packets per bin of delay.
 #[derive(Debug)]
 pub struct Histogram {
     /// Index of each page of bins in `pages`.
     numbers: Vec<u32>,
-    /// An overflow of a bin does not go unnoticed: the total must equal the number of arrivals.
+    /// Counters of the bins. An overflow of a counter is detected, because the total must equal the number of arrivals.
     pages: Vec<[u32; PAGE]>,
 }
 
@@ -46,8 +47,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts a packet with the given delay. An overflowing bin is detected: the metrics compare the counts with the
-    /// arrivals (metrics/conservation.py).
+    /// Counts a packet with the given delay. An overflow of a bin's counter is detected, because the metrics compare
+    /// the counts with the arrivals (metrics/conservation.py).
     pub fn count(&mut self, delay_ns: i64) {
         let place = place(delay_ns);
         let (page, within) = (place / PAGE, place % PAGE);
@@ -57,7 +58,7 @@ impl Histogram {
         *bin = bin.wrapping_add(1);
     }
 
-    /// A separate function, so that the caller does not have a page on its stack.
+    /// This is a separate function, so that the caller's stack does not contain a page.
     #[cold]
     #[inline(never)]
     fn make(&mut self, page: usize) -> u32 {
@@ -85,7 +86,7 @@ impl Histogram {
     }
 }
 
-/// Exact values, which bins cannot provide.
+/// Exact values, which cannot be derived from the bins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extremes {
     pub min_ns: i64,
@@ -118,13 +119,13 @@ fn lower_ns(place: usize) -> i64 {
 #[derive(Debug)]
 pub struct Delays {
     ways: [Histogram; 2],
-    /// For a flow whose packets are acknowledged by other packets: TCP.
+    /// Only for TCP, where other packets acknowledge the flow's packets.
     round_trips: Option<RoundTrips>,
 }
 
 #[derive(Debug)]
 struct RoundTrips {
-    /// Arrival and delay of the data packets without an answer so far, in order of arrival.
+    /// Arrival time and delay of each data packet that has no answer yet, in order of arrival.
     waiting: VecDeque<(i64, i64)>,
     answered: Histogram,
     extremes: Option<Extremes>,
@@ -142,14 +143,14 @@ impl Delays {
         Self { ways: [Histogram::default(), Histogram::default()], round_trips }
     }
 
-    /// A data packet arrived. Calls are in order of arrival.
+    /// Records that a data packet arrived. Calls must be in order of arrival.
     pub fn arrived(&mut self, packet: &Packet) {
         if let (Some(trips), Some(received_ns)) = (&mut self.round_trips, packet.received_ns) {
             trips.waiting.push_back((received_ns, received_ns - packet.sent_ns));
         }
     }
 
-    /// A packet whose fate is known. Calls of a direction are in order of sending.
+    /// Records a packet whose fate is known. Calls for one direction must be in order of sending.
     pub fn enter(&mut self, direction: u8, packet: &Packet) {
         let Some(received_ns) = packet.received_ns else { return };
         let delay_ns = received_ns - packet.sent_ns;
@@ -167,7 +168,7 @@ impl Delays {
         self.round_trips.as_ref()?.extremes
     }
 
-    /// Rows to write for a flow: the bins of each quantity, then the number of unanswered data packets.
+    /// Rows to write for a flow: the bins of each quantity, and then the number of data packets without an answer.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = DelayBin> + '_ {
         let ways = self.ways.iter().zip(0u8..).flat_map(move |(way, direction)| way.rows(flow, direction));
         let trips = self.round_trips.iter();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A captured frame: its flow, and the fields that distinguish its packet from others. This module has no side effects.
+//! Parses a captured frame: the flow that it belongs to, and the fields that distinguish its packet from others. This
+//! module has no side effects.
 
 use crate::packets::short::{self, HEAD_BYTES, SHORT_BYTES};
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
-/// Source port of flow 0; flow f uses this plus f.
+/// Source port of flow 0. Flow f uses this plus f.
 pub const SOURCE_PORT: u16 = 10_000;
-/// Destination port of flow 0; flow f uses this plus f. A ping has f as its ICMP identifier.
+/// Destination port of flow 0. Flow f uses this plus f. A ping has f as its ICMP identifier.
 pub const DESTINATION_PORT: u16 = 30_000;
-/// More flows would not fit between the two port ranges.
+/// Maximum number of flows. More would not fit between the two port ranges.
 pub const FLOWS_MAX: usize = 20_000;
 
 const IPPROTO_ICMP: u8 = 1;
@@ -30,12 +31,12 @@ pub struct Frame<'a> {
     pub outgoing: bool,
     /// Length of the whole frame on the wire.
     pub frame_bytes: u32,
-    /// Captured bytes, from the Ethernet header on.
+    /// Captured bytes, beginning with the Ethernet header.
     pub data: &'a [u8],
 }
 
 impl Frame<'_> {
-    /// The IP packet, if the frame contains one.
+    /// The frame's IP packet, if it contains one.
     pub fn ip(&self) -> Option<&[u8]> {
         let kind = self.data.get(12..ETHERNET_BYTES)?;
         (kind == [8, 0] || kind == [0x86, 0xdd]).then(|| &self.data[ETHERNET_BYTES..])
@@ -47,15 +48,14 @@ impl Frame<'_> {
 pub struct Parsed {
     pub kind: FlowKind,
     pub flow: usize,
-    /// 0 from the flow's source, 1 to the source.
+    /// 0 = from the flow's source, 1 = to the source.
     pub direction: usize,
     pub seen: Seen,
-    /// TCP: window field of its header; else 0.
+    /// Window field of the TCP header; 0 for other protocols.
     pub window: u16,
 }
 
-/// The ends of a packet of a program's: the last four bytes of the address, and the port, of where it comes from and
-/// where it goes.
+/// The two ends of a packet of a program. An end is the last four bytes of the address, and the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tuple {
     pub is_tcp: bool,
@@ -64,23 +64,23 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// Ends of a packet in a fixed order, equal for both directions of a connection.
+    /// The packet's two ends in a fixed order, which is the same for both directions of a connection.
     pub fn both_ways(self) -> Self {
         Self { is_tcp: self.is_tcp, from: self.from.min(self.to), to: self.from.max(self.to) }
     }
 }
 
-/// A packet that belongs to no flow of the agent's own.
+/// A packet that belongs to none of the agent's own flows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Foreign {
     pub tuple: Tuple,
     pub seen: Seen,
-    /// Same field as in [`Parsed`].
+    /// The same as in [`Parsed`].
     pub window: u16,
 }
 
-/// These bytes, together with identification and length, distinguish datagrams: the UDP header and the first bytes of
-/// the payload. The bytes end where a link's report of a dropped packet ends (40 bytes from the IP header on).
+/// Datagrams are distinguished by identification, length, the UDP header and the first bytes of the payload. Those
+/// bytes end where a link's report of a dropped packet ends, 40 bytes after the beginning of the IP header.
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);
@@ -98,8 +98,8 @@ impl Fields<'_> {
         short::is_ipv6(self.0)
     }
 
-    /// Length of the IP header, and what is known of any packet. Packets of IPv6 have no identification: a digest of what
-    /// lies behind their header takes its place.
+    /// Length of the IP header, and the fields that every packet has. IPv6 packets have no identification. A digest of
+    /// the bytes after their header replaces it.
     fn ip(&self, t_ns: i64) -> Option<(usize, Seen)> {
         let (head, ip_id) = match self.0.first()? >> 4 {
             4 => (usize::from(self.0[0] & 15) * 4, self.half(4)?),
@@ -116,19 +116,19 @@ impl Fields<'_> {
         self.0[if self.is_short() { 6 } else { 9 }]
     }
 
-    /// The last four bytes of the addresses of source and destination.
+    /// The last four bytes of the source address and of the destination address.
     fn addresses(&self) -> Option<(u32, u32)> {
         let at = if self.is_short() { 8 } else { 12 };
         Some((self.word(at)?, self.word(at + 4)?))
     }
 
-    /// Length of the data behind the IP header, and a header of this many bytes.
+    /// Number of bytes after the IP header and after another header of `header` bytes.
     fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
         let (bytes, header) = if self.is_short() { (self.half(4)?, header) } else { (self.half(2)?, head + header) };
         u32::from(bytes).checked_sub(header as u32)
     }
 
-    /// Fills in the fields of a TCP header; returns its window.
+    /// Fills in the fields of a TCP header, and returns its window.
     fn tcp(&self, head: usize, seen: &mut Seen) -> Option<u16> {
         seen.seq = self.word(head + 4)?;
         seen.flags = *self.0.get(head + 13)?;
@@ -138,8 +138,8 @@ impl Fields<'_> {
     }
 }
 
-/// Reads a packet of a program from its IP header on, of IPv6 in its short form; none = neither TCP nor UDP, or a later
-/// fragment.
+/// Parses a program's packet. `ip` begins at the IP header; packets of IPv6 are in their short form. None = neither TCP
+/// nor UDP, or a later fragment.
 pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     const FRAGMENT_OFFSET: u16 = 0x1fff;
     let fields = Fields(ip);
@@ -167,7 +167,8 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
 }
 
-/// Whether a packet is a kernel's answer to an undeliverable packet, such as a datagram to a program that has ended.
+/// Whether a packet is a kernel's ICMP error about a packet that could not be delivered, such as a datagram to a
+/// program that has ended.
 pub fn is_icmp_error(ip: &[u8]) -> bool {
     // ICMP types: unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
     const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
@@ -183,7 +184,8 @@ fn digest(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Reads a packet from its IP header on, of IPv6 in its short form; none = of no flow. 40 bytes are enough.
+/// Parses a packet. `ip` begins at the IP header; packets of IPv6 are in their short form. None = the packet belongs to
+/// no flow. 40 bytes are enough.
 pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;
@@ -202,7 +204,7 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         }
         IPPROTO_UDP => {
             seen.len_bytes = fields.payload_bytes(head, 8)?;
-            // a datagram's number is in the first 8 bytes of the payload, big endian
+            // a datagram's number is in the first 8 bytes of the payload, in big-endian order
             seen.seq = fields.word(head + 12)?;
             (FlowKind::Udp, between_ports()?)
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows for packets whose fate is known, and the sums that must add up.
+//! Writes rows for packets whose fate is known, and keeps the sums that must add up.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -39,7 +39,7 @@ impl Sum {
 pub struct Totals {
     pub sent: Sum,
     pub received: Sum,
-    /// By cause, from 1.
+    /// One entry per cause. Causes are numbered from 1.
     pub lost: [Sum; 5],
     pub in_flight: Sum,
 }
@@ -60,19 +60,20 @@ struct Account {
     kind: FlowKind,
     bin: Option<Bin>,
     totals: Totals,
-    /// Paths on which packets of this direction leave, in order of time, and number of paths in force so far.
+    /// Paths on which packets of this direction leave, in order of time, and the number of paths that have been in
+    /// force so far.
     paths: Vec<(i64, Option<u32>)>,
     path: usize,
     window: usize,
     first_number: Option<i64>,
 }
 
-/// The tables about packets.
+/// The tables that describe packets.
 pub struct Ledger {
     packets: Packets,
     windows_ns: Vec<(i64, i64)>,
     accounts: Vec<Account>,
-    /// By flow.
+    /// One entry per flow.
     delays: Vec<Delays>,
     bins: Rows<Bin>,
     delay_bins: Rows<DelayBin>,
@@ -130,7 +131,7 @@ impl Ledger {
         })
     }
 
-    /// Adds accounts for another flow, a connection between the hosts of the flow `like`.
+    /// Adds accounts for another flow, which is a connection between the hosts of the flow `like`.
     pub fn open(&mut self, like: usize, kind: FlowKind) {
         for direction in 0..2 {
             self.accounts.push(Account {
@@ -148,12 +149,13 @@ impl Ledger {
         self.delays.push(Delays::new(kind));
     }
 
-    /// Records the arrival of a flow's data packet. Calls are in order of arrival.
+    /// Records the arrival of a flow's data packet. Calls must be in order of arrival.
     pub fn arrived(&mut self, flow: usize, packet: &Packet) {
         self.delays[flow].arrived(packet);
     }
 
-    /// Enters a packet. Packets of an account (2 * flow + direction) come in order of sending.
+    /// Records a packet whose fate is known. The packets of an account (2 * flow + direction) must be passed in order
+    /// of sending.
     pub fn enter(&mut self, account: usize, packet: &Packet) -> Result<()> {
         let a = &mut self.accounts[account];
         a.totals.sent.add(packet.len_bytes);
@@ -172,14 +174,15 @@ impl Ledger {
             count(bin, packet);
         }
         self.delays[a.flow].enter(a.direction, packet);
-        // Datagrams of a program are answered by other datagrams, none of which replies to a single one.
+        // Echoes are only for pings and the agent's datagrams: no datagram of a program replies to one particular
+        // other.
         if a.kind == FlowKind::Ping || (a.kind == FlowKind::Udp && a.direction == 0) {
             self.echo(account, packet)?;
         }
         self.store(account, packet)
     }
 
-    /// Writes the remaining rows; returns the sums by account, and the round trips by flow.
+    /// Writes the remaining rows. Returns the sums per account and the round trips per flow.
     pub fn finish(mut self) -> Result<(Vec<Totals>, Vec<Option<Extremes>>)> {
         for account in &self.accounts {
             account.bin.iter().try_for_each(|bin| self.bins.push(bin))?;
@@ -206,7 +209,7 @@ impl Ledger {
             return self.echoes.push(&echo);
         }
         let empty = Echo { flow, index, sent_ns: i64::MISSING, received_ns: i64::MISSING, reply_ns: i64::MISSING };
-        // Replies carry the request's number, so they are not numbered from their own first one.
+        // A reply carries the request's number. Replies are therefore not numbered from the first reply.
         let number = if a.direction == 0 { index } else { packet.seq as u32 };
         let echo = self.pings.entry((flow, number)).or_insert(Echo { index: number, ..empty });
         if a.direction == 0 {

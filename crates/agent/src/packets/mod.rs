@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets at both ends of every flow: capture, parsing, matching.
+//! Packets at both ends of every flow: their capture, parsing and matching.
 
 pub mod acks;
 pub mod books;

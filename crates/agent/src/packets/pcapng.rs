@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A pcapng file with one interface. Time 0 is the run's start. Reference: draft-ietf-opsawg-pcapng, sections 4.1 to
-//! 4.3.
+//! Writes a pcapng file with one interface. Times in the file count from the run's start. Reference:
+//! draft-ietf-opsawg-pcapng, sections 4.1 to 4.3.
 
 use crate::base::error::Result;
 use crate::base::table::Output;
@@ -11,20 +11,21 @@ use crate::packets::frame::Frame;
 pub struct PcapNg(Output);
 
 impl PcapNg {
-    /// Writes the section and interface blocks with the interface's name; frames may have at most this many bytes.
+    /// Writes the section block, and the interface block with the interface's name. Frames may have at most
+    /// `snap_bytes` bytes.
     pub fn create(file: &str, interface: &str, snap_bytes: u32) -> Result<Self> {
         let mut output = Output::create(file)?;
         begin(output.buffer(), interface, snap_bytes);
         Ok(Self(output))
     }
 
-    /// Adds a frame with the run time, ns, at which it passed.
+    /// Adds a frame that passed at the run time `t_ns`.
     pub fn push(&mut self, t_ns: i64, frame: &Frame) -> Result<()> {
         packet(self.0.buffer(), t_ns, frame.frame_bytes, frame.data);
         self.0.relieve()
     }
 
-    /// Writes buffered data; this must be called at the end, because dropping the file writes nothing.
+    /// Writes buffered data. This must be called at the end, because dropping the file writes nothing.
     pub fn flush(&mut self) -> Result<()> {
         self.0.flush()
     }
@@ -35,7 +36,7 @@ fn begin(out: &mut Vec<u8>, interface: &str, snap_bytes: u32) {
     body.extend([1, 0, 0, 0]);
     body.extend(u64::MAX.to_le_bytes());
     block(out, 0x0a0d_0d0a, &body);
-    // Ethernet; options: if_name, if_tsresol 10^-9, end
+    // link type Ethernet; options: if_name, if_tsresol 10^-9, end of options
     let mut body = vec![1, 0, 0, 0];
     body.extend(snap_bytes.to_le_bytes());
     option(&mut body, 2, interface.as_bytes());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A set of byte offsets as sorted, disjoint, non-adjacent ranges. A stream without holes is one range.
+//! A set of byte offsets, stored as sorted ranges that neither overlap nor touch. A stream without holes is one range.
 
 /// The set.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -19,7 +19,7 @@ impl Ranges {
         if start >= end {
             return;
         }
-        // in the most frequent case, the last range grows
+        // most often, the new range extends the last one
         if let Some(last) = self.ranges.last_mut() {
             if last.1 == start {
                 last.1 = end;

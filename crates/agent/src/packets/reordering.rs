@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reordering of each flow's first transmissions (RFC 4737, RFC 5236): over the whole run, in windows of sending time,
-//! and around each change of the flow's path.
+//! Measures the reordering of each flow's first transmissions (RFC 4737, RFC 5236): over the whole run, in windows of
+//! sending time, and around each change of the flow's path.
 //!
-//! Each of these scopes is a separate sequence: its packets are numbered from 0 in order of sending. Arrivals are
-//! measured as they happen; only the state of the meters is kept. A scope is complete once the fate of a packet sent
-//! after it is known. Packets are passed on in order of sending, so the fates of all earlier ones are then known too.
+//! The run, each window and each route change is a scope. Each scope is measured as a separate sequence, whose packets
+//! are numbered from 0 in order of sending. Arrivals are measured as they happen, and only the state of the meters is
+//! kept. A scope is complete once the fate of a packet that was sent after the scope's end is known. Packets are passed
+//! on in order of sending. The fates of all earlier packets are then known too.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -31,9 +32,9 @@ pub struct Reordering {
 struct Sequence {
     settings: Settings,
     window_ns: Option<i64>,
-    /// Number of each route change, and the interval of sending times around it, half open.
+    /// Number of each route change, and the interval of sending times around it as a half-open range.
     changes_ns: Vec<(u32, (i64, i64))>,
-    /// Flows that are measured.
+    /// Flows to measure.
     changes_seen: usize,
     whole: Scope,
     windows: VecDeque<Scope>,
@@ -46,7 +47,7 @@ struct Scope {
     number: u32,
     from_ns: i64,
     to_ns: i64,
-    /// Number of the scope's first packet in the flow.
+    /// Position of the scope's first packet among the flow's first transmissions.
     first: u32,
     sent_pkts: u64,
     meter: Meter,
@@ -98,8 +99,8 @@ impl Sequence {
         self.whole.sent_pkts += 1;
         if let Some(width_ns) = self.window_ns {
             if self.windows.back().is_none_or(|w| w.to_ns <= t_ns) {
-                // Routes change at multiples of their interval. A packet overtaken across a window border is late in
-                // neither window, so borders are placed half a window off.
+                // Routes change at multiples of their interval. If a packet is overtaken across a window border, it is
+                // late in neither window. Borders are therefore shifted by half a window.
                 let half_ns = width_ns / 2;
                 let number = (t_ns + half_ns).div_euclid(width_ns);
                 let from_ns = number * width_ns - half_ns;
@@ -121,7 +122,7 @@ impl Sequence {
 
     fn arrived(&mut self, place: u32, sent_ns: i64, t_ns: i64, len_bytes: u32) {
         self.whole.arrive(place, t_ns, len_bytes);
-        // in the most frequent case, the packet is in the last scope
+        // most often, the packet is in the last scope
         if let Some(window) = self.windows.iter_mut().rev().find(|w| w.from_ns <= sent_ns) {
             window.arrive(place, t_ns, len_bytes);
         }
@@ -130,7 +131,7 @@ impl Sequence {
         }
     }
 
-    /// The next scope that was complete at `t_ns`.
+    /// The next scope that is complete at `t_ns`.
     fn over(&mut self, t_ns: i64) -> Option<Scope> {
         let mut scopes = [&mut self.windows, &mut self.changes].into_iter();
         scopes.find(|s| s.front().is_some_and(|s| s.to_ns <= t_ns)).and_then(VecDeque::pop_front)
@@ -138,7 +139,7 @@ impl Sequence {
 }
 
 impl Reordering {
-    /// Opens both tables, and creates each flow's scopes: the run, windows, and route changes.
+    /// Opens both tables, and creates each flow's scopes: the run, the windows and the route changes.
     pub fn create(
         setup: &Setup,
         events: &[Event],
@@ -151,26 +152,26 @@ impl Reordering {
         })
     }
 
-    /// Measures another flow, a connection between the hosts of the flow `like`.
+    /// Begins to measure another flow, which is a connection between the hosts of the flow `like`.
     pub fn open(&mut self, like: usize) {
         let Sequence { settings, window_ns, changes_ns, .. } = &self.flows[like];
         let sequence = Sequence::empty(*settings, *window_ns, changes_ns.clone());
         self.flows.push(sequence);
     }
 
-    /// A first transmission was sent.
+    /// Records that a first transmission was sent.
     pub fn sent(&mut self, flow: usize, place: u32, t_ns: i64) {
         self.flows[flow].sent(place, t_ns);
     }
 
-    /// A packet arrived.
+    /// Records that a packet arrived.
     pub fn arrived(&mut self, flow: usize, packet: &Packet) {
         if let (Some(place), Some(t_ns)) = (packet.place, packet.received_ns) {
             self.flows[flow].arrived(place, packet.sent_ns, t_ns, packet.len_bytes);
         }
     }
 
-    /// The fates of all packets sent before `sent_ns` are known.
+    /// Records that the fates of all packets sent before `sent_ns` are known.
     pub fn settled(&mut self, flow: usize, sent_ns: i64) -> Result<()> {
         while let Some(scope) = self.flows[flow].over(sent_ns) {
             self.write(flow as u32, scope)?;
@@ -178,7 +179,7 @@ impl Reordering {
         Ok(())
     }
 
-    /// Writes the remaining rows of a run that was over at `end_ns`.
+    /// Writes the remaining rows. The run ended at `end_ns`.
     pub fn finish(mut self, end_ns: i64) -> Result<()> {
         for (flow, sequence) in std::mem::take(&mut self.flows).into_iter().enumerate() {
             for mut scope in sequence.windows.into_iter().chain(sequence.changes).chain([sequence.whole]) {
@@ -238,7 +239,7 @@ impl Reordering {
     }
 }
 
-/// Route changes of a flow's data as numbered in the timeline: number and time.
+/// Number and time of each route change of a flow's data, numbered as in the timeline.
 fn path_changes(setup: &Setup, events: &[Event], flow: usize) -> Vec<(u32, i64)> {
     let ends = (setup.flows[flow].source, setup.flows[flow].destination);
     events

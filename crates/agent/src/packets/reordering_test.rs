@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const WINDOW_NS: i64 = 10;
 const AROUND_NS: (i64, i64) = (3, 8);
 
-/// Two hosts, with one flow in each direction.
+/// Setup of two hosts, with one flow in each direction.
 fn setup() -> Setup {
     let flow = |source: usize| {
         serde_json::json!({"kind": "tcp", "source": source, "destination": 1 - source, "congestion_control": "cubic",
@@ -26,7 +26,7 @@ fn setup() -> Setup {
     Setup::from_json(text.to_string().as_bytes()).unwrap()
 }
 
-/// `path` events of the first flow's ends: time and number of the change.
+/// Events of kind `path` for the first flow's ends. `changes` holds the time and the number of each route change.
 fn paths(setup: &Setup, changes: &[(i64, u32)]) -> Vec<Event> {
     let record = |t_ns: i64, source: u32, change: u32| {
         let mut out = t_ns.to_le_bytes().to_vec();
@@ -48,7 +48,7 @@ fn changes_are_numbered_as_the_timeline_says() {
     assert_eq!(path_changes(&setup, &events, 1), [(10, 10), (11, 20), (12, 40)]);
 }
 
-/// Each packet is sent at twice its number, its fate is known at `at` (odd), and it arrived unless it is lost.
+/// Each packet is sent at twice its number. Its fate is known at the odd time `at`. It arrives unless it is lost.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
     delay: i64,
@@ -56,11 +56,11 @@ struct Fate {
 }
 
 fn sent_ns(place: usize) -> i64 {
-    // a pause in the middle gives windows and changes without packets
+    // a pause in the middle creates windows and changes without packets
     2 * place as i64 + if place > 20 { 45 } else { 0 }
 }
 
-/// By definition, each scope numbers its packets from 0, and a separate meter measures them.
+/// The definition, applied directly: the packets of each scope are numbered from 0, and a separate meter measures them.
 fn slow(
     fates: &[Fate],
     changes_ns: &[i64],

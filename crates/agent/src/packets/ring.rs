@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Capture of an interface through a memory-mapped ring (TPACKET_V3, Documentation/networking/packet_mmap.rst).
+//! Captures an interface through a memory-mapped ring (TPACKET_V3, Documentation/networking/packet_mmap.rst).
 //!
 //! The kernel delivers blocks of a thousand or more packets, so there is no system call per packet. Virtual time pauses
-//! while the reader processes a block: a ring of a few blocks cannot overflow.
+//! while the reader processes a block, so a ring of a few blocks cannot overflow.
 
 use crate::base::error::{check, Error, Result};
 use crate::packets::frame::Frame;
@@ -24,7 +24,8 @@ const TP_STATUS_KERNEL: u32 = 0;
 const TP_STATUS_USER: u32 = 1;
 const ETH_P_ALL: u16 = 3;
 const PACKET_OUTGOING: u8 = 4;
-/// sizeof(struct tpacket3_hdr); a sockaddr_ll follows, with the packet's type at 10.
+/// Value of sizeof(struct tpacket3_hdr), plus 10. A sockaddr_ll follows the header, and contains the packet's type at
+/// offset 10.
 const PACKET_TYPE_AT: usize = 48 + 10;
 
 /// A capture ring on one interface.
@@ -34,11 +35,12 @@ pub struct Ring {
     next: usize,
 }
 
-// SAFETY: the mapping belongs only to the ring and is removed with it.
+// SAFETY: only the ring uses the mapping, which is removed with the ring.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Captures all frames of an interface in the calling thread's namespace, with the first `snap_bytes` of each.
+    /// Captures all frames of an interface in the calling thread's namespace. Keeps the first `snap_bytes` of each
+    /// frame.
     pub fn open(ifindex: u32, snap_bytes: u32) -> Result<Self> {
         #[repr(C)]
         struct Request {
@@ -59,10 +61,11 @@ impl Ring {
             sizeof_priv: 0,
             feature_req_word: 0,
         };
-        // BPF_RET | BPF_K: keep this number of bytes
+        // BPF_RET | BPF_K: keep the first `snap_bytes`
         let mut code = [libc::sock_filter { code: 6, jt: 0, jf: 0, k: snap_bytes }];
         let filter = libc::sock_fprog { len: 1, filter: code.as_mut_ptr() };
-        // SAFETY: plain system calls on values that live through them; the mapping is as long as the requested ring.
+        // SAFETY: these are plain system calls on values that outlive them. The mapping is as long as the ring that was
+        // requested.
         unsafe {
             let fd =
                 check(libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0), "open a packet socket")?;
@@ -81,8 +84,8 @@ impl Ring {
             if map == libc::MAP_FAILED {
                 return Err(Error::last_os("map a capture ring"));
             }
-            // A process forked to start a program must not inherit the mapping: when its copy is removed, User Mode
-            // Linux treats the ring's pages as anonymous ("Bad page map", mm/memory.c).
+            // A process that is forked to start a program must not inherit the mapping. When such a copy is removed,
+            // User Mode Linux treats the ring's pages as anonymous ("Bad page map", mm/memory.c).
             check(libc::madvise(map, BLOCK_BYTES * BLOCKS, libc::MADV_DONTFORK), "keep a capture ring from children")?;
             let mut address: libc::sockaddr_ll = std::mem::zeroed();
             address.sll_family = libc::AF_PACKET as u16;
@@ -102,8 +105,9 @@ impl Ring {
     /// Processes the blocks that are ready.
     pub fn drain(&mut self, mut each: impl FnMut(&Frame) -> Result<()>) -> Result<()> {
         loop {
-            // SAFETY: the kernel does not touch a block from setting USER until the reader sets KERNEL; offsets and
-            // lengths in it come from the kernel. Layout: struct tpacket_block_desc, tpacket3_hdr (linux/if_packet.h).
+            // SAFETY: after the kernel sets USER, it does not touch the block until the reader sets KERNEL. The offsets
+            // and lengths in the block come from the kernel. Layout: struct tpacket_block_desc, tpacket3_hdr
+            // (linux/if_packet.h).
             unsafe {
                 let block = self.map.add(self.next * BLOCK_BYTES);
                 let status = &*block.add(8).cast::<AtomicU32>();
@@ -129,7 +133,7 @@ impl Ring {
         }
     }
 
-    /// Number of frames dropped for lack of room since the last call.
+    /// Number of frames dropped since the last call because the ring was full.
     pub fn dropped(&self) -> Result<u32> {
         let mut statistics = [0u32; 3];
         let mut size = size_of_val(&statistics) as u32;

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets of IPv6 in forty bytes, as links report those that they drop (guest/links/leolink_drops.c): the fields by which
-//! they are followed. Pure.
+//! The short form of IPv6 packets: the forty bytes by which packets are followed. Links report dropped packets in this
+//! form (guest/links/leolink_drops.c). This module has no side effects.
 
-/// Its length.
+/// Length of the short form.
 pub const SHORT_BYTES: usize = 40;
-/// Bytes of a packet that it is made of, from the IP header on.
+/// Number of bytes of the packet, from the IP header on, from which the short form is made.
 pub const NEEDED_BYTES: usize = 68;
-/// Where in it the header behind that of IP begins.
+/// Offset in the short form at which the header after the IPv6 header begins.
 pub const HEAD_BYTES: usize = 16;
 
-/// Pieces: from, length, to. The header's first eight bytes, the last four of either address, the first sixteen behind
-/// the header, the eight from twenty on.
+/// Pieces of the packet: offset in the packet, length, offset in the short form. These are the first eight bytes of the
+/// IPv6 header, the last four bytes of each address, the first sixteen bytes after the IPv6 header, and eight bytes at
+/// offset 20 after that header.
 const PIECES: [(usize, usize, usize); 5] = [(0, 8, 0), (20, 4, 8), (36, 4, 12), (40, 16, 16), (60, 8, 32)];
 
-/// Whether a packet, from its IP header on, is one of IPv6.
+/// Whether `ip`, which begins at the IP header, is a packet of IPv6.
 pub fn is_ipv6(ip: &[u8]) -> bool {
     ip.first().is_some_and(|first| first >> 4 == 6)
 }
 
-/// The short form of a packet; what a packet is too short for is 0.
+/// The short form of a packet. If the packet is too short, missing bytes are 0.
 pub fn short(ip: &[u8]) -> [u8; SHORT_BYTES] {
     let mut out = [0; SHORT_BYTES];
     for (from, length, to) in PIECES {

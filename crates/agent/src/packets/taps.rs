@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets at the interfaces of hosts, delivered by taps in the guest kernel (guest/tap/taps.c). All interfaces share
-//! one sequence; the reader wakes only when the processor is idle, so it does not delay any packet.
+//! Reads the packets at the interfaces of hosts from taps in the guest kernel (guest/tap/taps.c). All interfaces share
+//! one sequence of frames. The reader wakes only when the processor is idle, so it does not delay any packet.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::Frame;
@@ -10,19 +10,19 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 const FILE: &str = "/proc/leolink/taps";
-/// CHUNK_BYTES of taps.c.
+/// CHUNK_BYTES in taps.c.
 const CHUNK_BYTES: usize = 256 << 10;
-/// struct tap_record.
+/// Size of struct tap_record.
 const RECORD_BYTES: usize = 24;
 
-/// Numbered taps on interfaces.
+/// A numbered set of taps on interfaces.
 pub struct Taps {
     file: File,
     chunk: Vec<u8>,
 }
 
 impl Taps {
-    /// No taps yet; `None` = this guest kernel does not support them.
+    /// Opens the interface to the taps, without any tap yet. `None` = this guest kernel has no taps.
     pub fn open() -> Result<Option<Self>> {
         match OpenOptions::new().read(true).write(true).open(FILE) {
             Ok(file) => Ok(Some(Self { file, chunk: vec![0; CHUNK_BYTES] })),
@@ -31,7 +31,8 @@ impl Taps {
         }
     }
 
-    /// Adds a tap on an interface of the calling thread's namespace, for the first `snap_bytes` of each frame.
+    /// Adds a tap on an interface of the calling thread's namespace. The tap captures the first `snap_bytes` of each
+    /// frame.
     pub fn add(&mut self, ifindex: u32, number: usize, snap_bytes: u32) -> Result<()> {
         let wanted: Vec<u8> = [ifindex, number as u32, snap_bytes].iter().flat_map(|word| word.to_ne_bytes()).collect();
         let attempt = || format!("tap interface {ifindex} (write to {FILE})");
@@ -43,8 +44,8 @@ impl Taps {
         self.file.as_raw_fd()
     }
 
-    /// Processes the next full chunk, or, at the end, the rest: number of the tap and frame, in order of time. Returns
-    /// false if there is no more data.
+    /// Processes the next full chunk or, at the end, the rest. `each` receives the tap's number and the frame, in order
+    /// of time. Returns whether there may be more data.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self.file.read_at(&mut self.chunk, u64::from(is_end)) {
             Ok(n) => records(&self.chunk[..n], &mut each).map(|()| n > 0),

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packet truth: the fate of each packet in one direction of one flow. This module has no side effects: its input is
+//! Packet truth: the fate of each packet in one direction of one flow. This module has no side effects. Its input is
 //! the observations with their times.
 //!
-//! Before working on this file read RFC 4737, sections 3.3 and 4.2 (reordering by order of sending, extent), and
-//! include/net/ip.h, `ip_select_ident` (why the IP identification distinguishes packets of a connection).
+//! Before working on this file, read RFC 4737, sections 3.3 and 4.2 (reordering by order of sending, extent). Also read
+//! `ip_select_ident` in include/net/ip.h, which explains why the IP identification distinguishes packets of a
+//! connection.
 //!
-//! A packet is settled once it has arrived or a link has reported its drop. Packets are passed on in order of sending,
-//! each after all earlier ones. Memory therefore only holds the packets from the oldest unsettled one to the newest.
-//! The order also makes "spurious" easy to decide: when a retransmission is passed on, the fates of all earlier copies
-//! of its bytes are known.
+//! A packet is settled once it has arrived or a link has reported its drop. A packet is passed on after all packets
+//! that were sent before it. Memory therefore holds only the packets from the oldest unsettled one to the newest one.
+//! The order also makes it easy to decide whether a retransmission is spurious: when it is passed on, the fates of all
+//! earlier copies of its bytes are known.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
 
-/// The fields that distinguish a packet on the wire. `ip_id` of IPv6: frame.rs.
+/// The fields that distinguish a packet on the wire from others. For IPv6, frame.rs explains `ip_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub t_ns: i64,
     pub ip_id: u16,
-    /// TCP: sequence number; ping and udp: the packet's number, as far as its header holds it; datagrams of programs: a
-    /// digest of their first bytes, including the checksum.
+    /// TCP: sequence number. Ping and UDP: the packet's number, truncated to the size of the header's field. Datagrams
+    /// of programs: a digest of the first bytes, including the checksum.
     pub seq: u32,
-    /// TCP with ACK: acknowledgement number, else 0.
+    /// Acknowledgement number of a TCP segment with ACK; else 0.
     pub ack: u32,
-    /// TCP flags, else 0.
+    /// Flags of a TCP segment; else 0.
     pub flags: u8,
     pub len_bytes: u32,
 }
@@ -36,11 +37,11 @@ pub const FLAG_ACK: u8 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
     pub cause: u8,
-    /// Direction of a link; None = unknown.
+    /// Direction of the link that lost the packet; None = unknown.
     pub direction: Option<u32>,
 }
 
-/// Causes that no link counts. The causes 1 to 3 are those of leolink (design/interfaces.md, section 6).
+/// Causes of losses that no link counts. Links assign the causes 1 to 3 (design/interfaces.md, section 6).
 pub const CAUSE_NO_ROUTE: u8 = 4;
 pub const CAUSE_UNKNOWN: u8 = 5;
 
@@ -51,33 +52,33 @@ pub struct Packet {
     /// None = lost, or in flight at the end.
     pub received_ns: Option<i64>,
     pub loss: Option<Loss>,
-    /// Offset of its first byte in the stream (TCP), else the packet's number.
+    /// For TCP, the offset of the packet's first byte in the stream; else the packet's number.
     pub seq: i64,
-    /// Number of bytes of the other direction that the packet acknowledges.
+    /// Number of bytes of the opposite direction that the packet acknowledges.
     pub ack: Option<i64>,
     pub len_bytes: u32,
     /// Number among the first transmissions, from 0; None = a retransmission, or a segment without payload.
     pub place: Option<u32>,
     pub is_retransmission: bool,
-    /// For retransmissions: all bytes of the packet also arrived in packets sent earlier.
+    /// Only for retransmissions: whether all of the packet's bytes also arrived in packets that were sent earlier.
     pub is_spurious: Option<bool>,
-    /// Reordering extent in the sequence of all packets of this direction, including retransmissions and segments
-    /// without payload, any of which may overtake it. None = not late.
+    /// Reordering extent in the sequence of all packets of this direction. Retransmissions and segments without payload
+    /// belong to this sequence too, and may overtake the packet. None = not late.
     pub extent_pkts: Option<u32>,
 }
 
-/// State of a packet until its fate is known. The struct fits in one cache line: the packets of a long path are
-/// traversed repeatedly, and would otherwise displace the guest's data from the processor's cache.
+/// State of a packet until its fate is known. The struct fits in one cache line. The packets of a long path are
+/// traversed repeatedly, and larger structs would displace the guest's data from the processor's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
     sent_ns: i64,
     /// [`i64::MIN`] = not arrived.
     received_ns: i64,
-    /// Numbers as in [`Packet`]; `ack` is valid only for packets with [`FLAG_ACK`].
+    /// Numbers as in [`Packet`]. `ack` is valid only if `flags` contains [`FLAG_ACK`].
     seq: i64,
     ack: i64,
-    /// Observed fields; lengths are those of IPv4 packets.
+    /// Fields as observed on the wire. Lengths are those of IPv4 packets.
     wire_seq: u32,
     wire_ack: u32,
     ip_id: u16,
@@ -86,18 +87,18 @@ pub struct Entry {
     is_retransmission: bool,
     /// 0 = not lost.
     loss_cause: u8,
-    /// In the next four fields, [`NONE`] means none.
+    /// In this field and the next three, [`NONE`] means that there is no value.
     loss_direction: u32,
     place: u32,
     extent_pkts: u32,
-    /// Number of the previous packet with the same entry in [`LastWithId`].
+    /// Number of the previous packet that has the same place in [`LastWithId`].
     same_place_before: u32,
 }
 
 const _: () = assert!(size_of::<Entry>() == 64);
 
 impl Entry {
-    /// When it left.
+    /// Time at which the packet left its host.
     pub fn sent_ns(&self) -> i64 {
         self.sent_ns
     }
@@ -116,7 +117,7 @@ impl Entry {
             && (self.flags, u32::from(self.len_bytes)) == (seen.flags, seen.len_bytes)
     }
 
-    /// Whether the packet is spurious is not known yet.
+    /// It is not yet known whether the packet is spurious.
     fn packet(&self) -> Packet {
         let some = |value: u32| Some(value).filter(|&value| value != NONE);
         Packet {
@@ -134,14 +135,14 @@ impl Entry {
     }
 }
 
-/// Interpretation of sequence numbers.
+/// How sequence numbers are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
-    /// 32-bit byte offset, beginning after a SYN.
+    /// The number is a 32-bit byte offset, which begins after a SYN.
     Tcp,
-    /// Packet number in a field with this many bits.
+    /// The number is a packet number, in a field with this many bits.
     Packets(u32),
-    /// Packets carry no numbers: they are numbered in order of sending.
+    /// Packets carry no numbers. They are numbered in order of sending.
     Order,
 }
 
@@ -150,24 +151,24 @@ pub enum Numbers {
 pub struct Stream {
     numbers: Numbers,
     entries: VecDeque<Entry>,
-    /// Number of the first entry.
+    /// Packet number of the first entry.
     first: u32,
     /// The last packet sent with each IP identification.
     last_with_id: LastWithId,
-    /// Number and offset of the furthest packet, as the reference for unwrapping.
+    /// Number and offset of the furthest packet, which is the reference for unwrapping.
     seq_reference: Option<(u32, i64)>,
     ack_reference: Option<(u32, i64)>,
     /// End of the data sent so far.
     sent_until: i64,
     first_transmissions: u32,
     arrivals: u64,
-    /// In-order arrivals as runs: (arrival number, packet number, length).
+    /// In-order arrivals, stored as runs: (number of the first arrival, number of its packet, length).
     in_order: VecDeque<(u64, u32, u32)>,
-    /// Bytes that arrived in settled packets, in order of sending.
+    /// Bytes that arrived in settled packets. Packets are settled in order of sending.
     settled_bytes: Ranges,
     /// Bytes that have arrived so far.
     arrived_bytes: Ranges,
-    /// Reference for unwrapping numbers in order of sending.
+    /// Number of bytes that arrived in datagrams which are numbered in order of sending.
     arrived_datagram_bytes: u64,
     first_byte_ns: Option<i64>,
     last_byte_ns: Option<i64>,
@@ -177,10 +178,11 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
-/// Number of the last packet by the low bits of its IP identification. The table has a power of two of 4-byte entries,
-/// at least as many as packets in flight. A connection increments its identification per packet, so few packets share
-/// an entry. If each identification had an entry, every stream would use 256 KiB. The first touch of so much memory
-/// costs 40 us per page, and it would displace the guest's data from the processor's cache.
+/// For each value of the low bits of an IP identification, the number of the last packet with that value. The number of
+/// entries (4 bytes each) is a power of two. It is at least the number of packets in flight. A connection increments
+/// its identification with each packet, so few packets share an entry. If each identification had an entry, every
+/// stream would use 256 KiB. The first touch of each of these pages would cost 40 us, and the table would displace the
+/// guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 
@@ -201,18 +203,18 @@ impl LastWithId {
         self.0[self.place(id)]
     }
 
-    /// The former entry.
+    /// Replaces an entry and returns the previous one.
     fn replace(&mut self, id: u16, number: u32) -> u32 {
         let place = self.place(id);
         std::mem::replace(&mut self.0[place], number)
     }
 
-    /// Whether this number of packets needs more entries.
+    /// Whether the table needs more entries for this number of packets.
     fn is_small_for(&self, packets: usize) -> bool {
         packets >= self.0.len() && self.0.len() < Self::MOST
     }
 
-    /// An empty table with twice the entries.
+    /// Replaces the table with an empty one of twice the size.
     fn double(&mut self) {
         let places = 2 * self.0.len();
         self.0.clear();
@@ -221,7 +223,7 @@ impl LastWithId {
 }
 
 impl Stream {
-    /// A stream without packets so far; `size_bytes`: amount to carry, None = unlimited.
+    /// Creates a stream without packets. `size_bytes` is the amount to carry; None = unlimited.
     pub fn new(numbers: Numbers, size_bytes: Option<u64>) -> Self {
         Self {
             numbers,
@@ -244,7 +246,7 @@ impl Stream {
         }
     }
 
-    /// Records that a packet left its host; returns its number among the first transmissions, if it is one.
+    /// Records that a packet left its host. If it is a first transmission, returns its number among these.
     pub fn sent(&mut self, seen: Seen) -> Option<u32> {
         if self.last_with_id.is_small_for(self.entries.len()) {
             self.make_places();
@@ -284,7 +286,7 @@ impl Stream {
         place
     }
 
-    /// Records that a packet reached its host; returns the packet. None = the packet was never sent.
+    /// Records that a packet reached its host, and returns the packet. None = the packet was never sent.
     /// Implements RFC 4737, 3.6 (duplicates).
     #[must_use]
     pub fn received(&mut self, seen: &Seen) -> Option<Packet> {
@@ -304,7 +306,7 @@ impl Stream {
             match self.numbers {
                 Numbers::Tcp => self.arrived_bytes.insert(seq, seq + length),
                 Numbers::Packets(_) => self.arrived_bytes.insert(seq * length, (seq + 1) * length),
-                // Each datagram is matched once, and datagrams may have any length.
+                // Each datagram is matched only once, and datagrams may have any length.
                 Numbers::Order => self.arrived_datagram_bytes += length as u64,
             }
             if self.arrived_bytes.total() > before || self.numbers == Numbers::Order {
@@ -318,7 +320,8 @@ impl Stream {
         Some(packet)
     }
 
-    /// Records that a link dropped a packet; returns its offset or number. None = the packet was never sent.
+    /// Records that a link dropped a packet, and returns the packet's offset or number. None = the packet was never
+    /// sent.
     #[must_use]
     pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> Option<i64> {
         let number = self.find(seen)?;
@@ -327,8 +330,8 @@ impl Stream {
         Some(entry.seq)
     }
 
-    /// Passes on settled packets in order of sending. A packet sent before `silent_before_ns` without any report counts
-    /// as lost with the cause `silence`.
+    /// Passes on settled packets, in order of sending. A packet that was sent before `silent_before_ns` and has no
+    /// report counts as lost, with the cause `silence`.
     pub fn settle(&mut self, silent_before_ns: i64, silence: u8, mut each: impl FnMut(&Packet)) {
         while let Some(entry) = self.entries.front_mut() {
             if !entry.is_settled() {
@@ -339,30 +342,31 @@ impl Stream {
             }
             self.settle_first(&mut each);
         }
-        // Packets still to come were sent at `first` or later: runs that end earlier no longer affect any decision.
+        // All packets that have not been settled have the number `first` or a later one. Runs that end earlier
+        // therefore no longer affect any decision.
         while self.in_order.front().is_some_and(|r| r.1 + r.2 <= self.first) && self.in_order.len() > 1 {
             self.in_order.pop_front();
         }
     }
 
-    /// Packets that are neither settled nor passed on, in order of sending.
+    /// Packets that are not settled yet, in order of sending.
     pub fn unsettled(&mut self) -> impl DoubleEndedIterator<Item = &mut Entry> {
         self.entries.iter_mut().filter(|e| !e.is_settled())
     }
 
-    /// Passes on all remaining packets, with any fate.
+    /// Passes on all remaining packets, whatever their fate.
     pub fn finish(&mut self, mut each: impl FnMut(&Packet)) {
         while !self.entries.is_empty() {
             self.settle_first(&mut each);
         }
     }
 
-    /// Payload that arrived, counting each byte once.
+    /// Number of payload bytes that arrived. Each byte counts once.
     pub fn arrived_bytes(&self) -> u64 {
         self.arrived_bytes.total() + self.arrived_datagram_bytes
     }
 
-    /// Times at which the first payload, the last payload, and all of it arrived.
+    /// Times at which the first payload arrived, the last payload arrived, and all of the payload had arrived.
     pub fn times_ns(&self) -> (Option<i64>, Option<i64>, Option<i64>) {
         (self.first_byte_ns, self.last_byte_ns, self.complete_ns)
     }
@@ -383,7 +387,7 @@ impl Stream {
         each(&packet);
     }
 
-    /// All packets that were not passed on, in order of sending.
+    /// Doubles the table `last_with_id`, and enters all packets that are still in memory again, in order of sending.
     fn make_places(&mut self) {
         self.last_with_id.double();
         for (entry, number) in self.entries.iter_mut().zip(self.first..) {
@@ -417,8 +421,8 @@ impl Stream {
         offset
     }
 
-    /// The packet that matches `seen`, if its fate is unknown. Indistinguishable copies (every SYN-ACK of Linux has the
-    /// identification 0) are assumed to end in order of sending.
+    /// The packet that matches `seen` and whose fate is unknown. If copies are indistinguishable, they are assumed to
+    /// arrive or be dropped in order of sending. Every SYN-ACK of Linux, for example, has the identification 0.
     fn find(&self, seen: &Seen) -> Option<u32> {
         let mut found = None;
         let mut number = self.last_with_id.get(seen.ip_id);
@@ -432,8 +436,8 @@ impl Stream {
         found
     }
 
-    /// Records an arrival; returns its reordering extent if a packet sent later had arrived before. The extent is the
-    /// distance to the earliest such arrival (RFC 4737, 4.2), which itself was in order.
+    /// Records an arrival. If a packet that was sent later had arrived earlier, returns the reordering extent. The
+    /// extent is the distance to the earliest such arrival (RFC 4737, 4.2), which was itself in order.
     /// Implements RFC 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
@@ -450,7 +454,7 @@ impl Stream {
     }
 }
 
-/// The offset of `value`, a number with `bits` bits, that is nearest to a reference (number, offset).
+/// Converts `value`, a number of `bits` bits, to the offset nearest to a reference (number, offset).
 fn unwrap(reference: (u32, i64), value: u32, bits: u32) -> i64 {
     let shift = 32 - bits;
     let delta = (value.wrapping_sub(reference.0) << shift) as i32 >> shift;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets on the wires of hosts: from taps in the guest kernel, or from packet sockets if it has no taps (`--kernel`)
-//! or they are requested.
+//! Packets on the wires of hosts. They come from taps in the guest kernel. They come from packet sockets if the kernel
+//! has no taps (`--kernel`) or if packet sockets are requested.
 
 use crate::base::error::Result;
 use crate::network::Network;
@@ -9,7 +9,7 @@ use crate::packets::ring::{Ring, RETIRE_MS};
 use crate::packets::taps::Taps;
 use leowarp_timeline::setup::Capture;
 
-/// Maximum delay of one packet socket: it delivers its packets after at most this time.
+/// Maximum delay with which a packet socket delivers its packets.
 pub const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
 
 /// A wire to capture.
@@ -19,10 +19,10 @@ pub struct Wire {
     pub snap_bytes: u32,
 }
 
-/// Wires by number.
+/// All wires, numbered.
 pub enum Wires {
     Taps(Taps),
-    /// One packet socket per wire; they deliver packets at different moments.
+    /// One packet socket per wire. These deliver packets at different moments.
     Rings(Vec<Ring>),
 }
 
@@ -48,14 +48,15 @@ impl Wires {
         }
     }
 
-    /// Whether taps are used: all wires are then read up to the same time, and poll(2) reports POLLPRI if links have
-    /// unread drops.
+    /// Whether taps are used. If so, all wires are read up to the same time, and poll(2) reports POLLPRI while links
+    /// have unread drops.
     pub fn are_by_taps(&self) -> bool {
         matches!(self, Self::Taps(_))
     }
 
-    /// Processes delivered packets: all of them, or a part of those from taps, or at the end the rest. Each call has
-    /// the wire's number and the frame; frames of a wire come in order of time. Returns whether more may be available.
+    /// Processes packets that were delivered. From packet sockets these are all, from taps only some; if `is_end`, all
+    /// the rest. `each` receives the wire's number and the frame. The frames of one wire come in order of time. Returns
+    /// whether there may be more packets.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self {
             Self::Taps(taps) => taps.drain(is_end, each),
@@ -66,7 +67,8 @@ impl Wires {
         }
     }
 
-    /// Number of frames of a wire dropped for lack of room; with taps, `drain` fails instead.
+    /// Number of frames of a wire that were dropped because the ring was full. If a tap drops a frame, `drain` fails
+    /// instead.
     pub fn missed_pkts(&self, number: usize) -> Result<u32> {
         match self {
             Self::Taps(_) => Ok(0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Further consoles of the guest; behind each is a pipe of the host (`python/leowarp/guest/boot/consoles.py`).
+//! Additional consoles of the guest. Each is connected to a pipe of the host (`python/leowarp/guest/boot/consoles.py`).
 
 use crate::base::error::{check, Error, Result};
 use crate::programs::root;
@@ -9,7 +9,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// More than the capacity of the pipe behind a gate, which the host makes as small as possible: a page.
+/// Length of a message. It exceeds the capacity of the pipe behind a gate, which the host makes as small as possible:
+/// one page.
 const MESSAGE_BYTES: usize = 8192;
 
 /// Opens a terminal that does not become this process's controlling terminal.
@@ -24,7 +25,7 @@ pub fn raw(number: u32) -> Result<File> {
     let path = PathBuf::from(format!("/dev/tty{number}"));
     root::make_device(&path, libc::makedev(TTY_MAJOR, number))?;
     let file = opened(&path)?;
-    // SAFETY: a zeroed value is a valid one, and lives through the calls.
+    // SAFETY: a zeroed value is valid, and it outlives the calls.
     unsafe {
         let mut settings: libc::termios = std::mem::zeroed();
         check(libc::tcgetattr(file.as_raw_fd(), &raw mut settings), "read the settings of a console")?;
@@ -34,23 +35,23 @@ pub fn raw(number: u32) -> Result<File> {
     Ok(file)
 }
 
-/// A place where the host can stop the whole guest, including its clock.
+/// A point at which the host can stop the whole guest, including the guest's clock.
 ///
-/// The kernel writes to a console's file on the host until everything is written, regardless of real time
-/// (arch/um/drivers/chan_kern.c, `need_output_blocking`). A message longer than the pipe behind the console therefore
-/// stops the guest until a reader has read all of it.
+/// When the guest writes to a console, its kernel writes to the host's file until everything is written, however long
+/// that takes in real time (arch/um/drivers/chan_kern.c, `need_output_blocking`). If a message is longer than the pipe
+/// behind the console, the guest therefore stops until a reader has read all of it.
 pub struct Gate {
     console: File,
 }
 
 impl Gate {
-    /// Makes a gate from a raw console.
+    /// Creates a gate from a raw console.
     pub fn new(console: File) -> Self {
         Self { console }
     }
 
-    /// Returns when the host lets the guest continue. The message begins with the run time as a line, which the host
-    /// may read before deciding.
+    /// Returns when the host lets the guest continue. The message begins with a line that contains the run time. The
+    /// host may read this line before it decides.
     pub fn wait(&mut self, t_ns: i64) -> Result<()> {
         let text = format!("{:<width$}", format!("{t_ns}\n"), width = MESSAGE_BYTES);
         let written = self.console.write_all(text.as_bytes());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs and kernel modules from the user.
+//! The user's programs and kernel modules.
 
 pub mod console;
 pub mod modules;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kernel modules of a run: loading, and writing their parameters.
+//! Loads the kernel modules of a run, and writes their parameters.
 
 use crate::base::error::{Error, Result};
 use crate::network::netns;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 const AVAILABLE: &str = "net.ipv4.tcp_available_congestion_control";
-/// Parameter for the run's time 0.
+/// Name of the parameter for the run's time 0.
 const ORIGIN: &str = "origin_ns";
-/// SYSLOG_ACTION_READ_ALL
+/// Value of SYSLOG_ACTION_READ_ALL.
 const READ_ALL: i32 = 3;
 
 static OFFERS: OnceLock<String> = OnceLock::new();
@@ -38,12 +38,12 @@ pub fn prepare(setup: &Setup, input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Names registered by the loaded modules, as a prefix for the kernel's; empty = none.
+/// Names that the loaded modules registered, as text that precedes the kernel's own names. Empty = none.
 pub fn offers() -> &'static str {
     OFFERS.get().map_or("", String::as_str)
 }
 
-/// Writes the run's time 0 on the monotonic clock to every module that has the parameter.
+/// Writes the run's time 0, on the monotonic clock, to every module that has the parameter.
 pub fn set_origin(origin_ns: i64) -> Result<()> {
     for module in entries(Path::new("/sys/module"))? {
         if parameters(&module).join(ORIGIN).exists() {
@@ -53,16 +53,16 @@ pub fn set_origin(origin_ns: i64) -> Result<()> {
     Ok(())
 }
 
-/// Directory with a module's parameters. The kernel writes names with _ for -.
+/// Directory of a module's parameters. The kernel replaces - in names with _.
 fn parameters(module: &str) -> PathBuf {
     Path::new("/sys/module").join(module.replace('-', "_")).join("parameters")
 }
 
-/// Loads a module; returns the names that it registered, as text.
+/// Loads a module. Returns the names that the module registered, as text.
 fn load(module: &Module, path: &Path) -> Result<String> {
     let file = File::open(path).map_err(|e| Error::Input(format!("open {}: {e}", path.display())))?;
     let before = netns::sysctl(AVAILABLE)?;
-    // SAFETY: the parameters are an empty string that lives through the call.
+    // SAFETY: the parameters are an empty string that outlives the call.
     if unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) } != 0 {
         let error = io::Error::last_os_error();
         let words = kernel_words(&module.name);
@@ -83,10 +83,10 @@ fn load(module: &Module, path: &Path) -> Result<String> {
     Ok(format!("the module {} registers {registers}; ", module.name))
 }
 
-/// The kernel's last log lines about a module, as text after a colon.
+/// The kernel's last log lines about a module. Each is preceded by a semicolon.
 fn kernel_words(module: &str) -> String {
     let mut buffer = vec![0u8; 64 * 1024];
-    // SAFETY: the buffer has the given size.
+    // SAFETY: the buffer has the size that is passed.
     let n = unsafe { libc::klogctl(READ_ALL, buffer.as_mut_ptr().cast(), buffer.len() as i32) };
     let text = String::from_utf8_lossy(&buffer[..usize::try_from(n).unwrap_or(0)]).into_owned();
     let about: Vec<&str> = text.lines().filter(|line| line.contains(module)).map(without_stamp).collect();
@@ -94,7 +94,7 @@ fn kernel_words(module: &str) -> String {
     about[last..].iter().map(|line| format!("; {line}")).collect()
 }
 
-/// A line of the kernel's log without level and time: `<4>[   10.000000] words`.
+/// Removes level and time from a line of the kernel's log: `<4>[   10.000000] words`.
 fn without_stamp(line: &str) -> &str {
     line.split_once("] ").map_or(line, |(_, words)| words).trim_start()
 }
@@ -126,13 +126,13 @@ fn failed(what: &str, path: &Path, source: io::Error) -> Error {
     Error::Kernel { attempt: format!("{what} {}", path.display()), source }
 }
 
-/// Names of non-empty entries in a directory, for a hint.
+/// Names of the entries of a directory for which `wanted` is true, to show in a hint.
 fn names(directory: &Path, wanted: impl Fn(&Path) -> bool) -> Result<String> {
     let names = entries(directory)?.into_iter().filter(|name| wanted(&directory.join(name)));
     Ok(names.collect::<Vec<_>>().join(", "))
 }
 
-/// Sorted names in a directory; none if it does not exist.
+/// Sorted names of the entries of a directory. Empty if the directory does not exist.
 fn entries(directory: &Path) -> Result<Vec<String>> {
     let listed = match fs::read_dir(directory) {
         Ok(listed) => listed,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Environment of user programs: a host's namespace, a separate root ([`crate::programs::root`]), and the root
-//! capabilities that a server needs there and for files.
+//! Environment of a user program: the namespace of a host, a separate root ([`crate::programs::root`]), and those
+//! capabilities of root that a server needs.
 
 use crate::base::error::{Error, Result};
 use crate::network::Network;
@@ -14,23 +14,24 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 const OPEN_FILES_MAX: libc::rlim_t = 4096;
-/// Default timer slack of Linux (init/init_task.c); the agent's own is 1 ns, and a thread would inherit it.
+/// Default timer slack of Linux (init/init_task.c). The agent's own slack is 1 ns, and a program would inherit it.
 const TIMER_SLACK_NS: libc::c_ulong = 50_000;
-/// linux/capability.h: chown, dac_override, dac_read_search, fowner, kill, setgid, setuid, net_bind_service, net_raw.
+/// Capabilities of linux/capability.h: chown, dac_override, dac_read_search, fowner, kill, setgid, setuid,
+/// net_bind_service, net_raw.
 const CAPABILITIES: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 13;
 
-/// Of one program.
+/// Environment of one program.
 pub struct Place {
     pub root: Root,
     namespace: OwnedFd,
     directory: String,
 }
 
-/// Parts of an environment, besides the host.
+/// Properties of an environment that a caller can choose, besides the host.
 pub struct Wanted<'a> {
-    /// Number of the program's mount among those of all programs.
+    /// Name of the program's root. No other program has the same name.
     pub name: &'a str,
-    /// Directory of the host that becomes the root, in the notation of the guest's hostfs.
+    /// Directory of the host that becomes the root, as the guest's hostfs names it.
     pub host_dir: &'a str,
     pub storage_bytes: u64,
     /// Working directory; None = the writable directory.
@@ -38,10 +39,10 @@ pub struct Wanted<'a> {
 }
 
 impl Place {
-    /// Prepares the environment at a node that is a host.
+    /// Prepares the environment at a host's node.
     pub fn open(network: &Network, setup: &Setup, node: usize, wanted: &Wanted) -> Result<Self> {
         let namespace = network.inside(node, || {
-            // Programs have the rights of root on an ordinary host: ports below 1024, and ping without CAP_NET_RAW.
+            // Programs may do what root may do on an ordinary host: use ports below 1024, and ping without CAP_NET_RAW.
             netns::set_sysctl("net.ipv4.ip_unprivileged_port_start", "0")?;
             netns::set_sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
             let opened = File::open("/proc/thread-self/ns/net").map(OwnedFd::from);
@@ -51,14 +52,15 @@ impl Place {
         Ok(Self { root, namespace, directory: wanted.directory.cloned().unwrap_or_else(|| WRITABLE.into()) })
     }
 
-    /// A command for a program in this environment, with only these variables.
+    /// Command that starts a program in this environment. The program sees only the variables of `environment`.
     pub fn command(&self, words: &[String], environment: &BTreeMap<String, String>) -> Result<Command> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_clear().envs(environment);
         let namespace = self.namespace.as_raw_fd();
         let root = c_string(&self.root.path.display().to_string())?;
         let directory = c_string(&self.directory)?;
-        // SAFETY: plain system calls on strings that live through them; there is no allocation between fork and exec.
+        // SAFETY: these are plain system calls on strings that outlive them. Nothing is allocated between fork and
+        // exec.
         unsafe {
             command.pre_exec(move || confine(namespace, &root, &directory));
         }
@@ -66,7 +68,7 @@ impl Place {
     }
 }
 
-/// Explanation why a program could not be started.
+/// The error for a program that could not be started.
 pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     let hint = match source.kind() {
         std::io::ErrorKind::NotFound => {
@@ -78,8 +80,8 @@ pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     Error::Program { what: format!("{described} cannot be started: {source}"), hint: hint.into() }
 }
 
-/// Text of /etc/hosts: every host of the setup by its name, as written in the scenario and in lower case; routers by
-/// their names if they have addresses.
+/// Text of /etc/hosts. It contains every host of the setup, with its name as in the scenario and in lower case. It
+/// contains routers if they have addresses.
 fn names(setup: &Setup) -> String {
     let mut text =
         String::from(if setup.is_ipv6() { "127.0.0.1 localhost\n::1 localhost\n" } else { "127.0.0.1 localhost\n" });
@@ -93,7 +95,7 @@ fn names(setup: &Setup) -> String {
     text
 }
 
-/// Between fork and exec: enters the program's namespace, root and directory, and reduces its rights.
+/// Enters the program's namespace, root and directory, and reduces its rights. Runs between fork and exec.
 fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) -> std::io::Result<()> {
     let ok = |result: libc::c_long| if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) };
     #[repr(C)]
@@ -112,7 +114,7 @@ fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) 
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
     const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0040_0000;
     const LAST_CAPABILITY: u64 = 63;
-    // SAFETY: plain system calls on values that live through them.
+    // SAFETY: these are plain system calls on values that outlive them.
     unsafe {
         ok(libc::setsid().into())?;
         ok(libc::setns(namespace, libc::CLONE_NEWNET).into())?;
@@ -126,10 +128,11 @@ fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) 
             ok(libc::setrlimit(resource, &raw const limit).into())?;
         }
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        // Closes the agent's descriptors; those that the start itself needs are already set to close on exec.
+        // This closes the agent's descriptors on exec. Descriptors that the start itself needs are set to close on exec
+        // already.
         ok(libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_RANGE_CLOEXEC))?;
         for capability in (0..=LAST_CAPABILITY).filter(|c| CAPABILITIES >> c & 1 == 0) {
-            // EINVAL: the kernel does not know the capability.
+            // EINVAL means that the kernel does not know the capability.
             libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
         }
         ok(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! File system of a user program: a directory of the host, read-only, with a separate writable place.
+//! File system of a user program: a directory of the host, which is read-only, and a separate writable directory.
 //!
-//! Before working on this file read fs/hostfs/hostfs_kern.c (the host checks each access against the rights of the user
-//! who runs the guest) and docs/security.md. The mounts are made before the program starts, and the program cannot
-//! change them because it lacks CAP_SYS_ADMIN. The program cannot write to /proc/sys either, where `core_pattern` would
-//! start a program outside.
+//! Before working on this file, read docs/security.md and fs/hostfs/hostfs_kern.c. The host checks each access against
+//! the rights of the user who runs the guest. The mounts are made before the program starts, and the program cannot
+//! change them because it lacks CAP_SYS_ADMIN. The program cannot write to /proc/sys either. Otherwise it could set
+//! `core_pattern`, and the kernel would then start a program outside the root.
 
 use crate::base::error::{check, Error, Result};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
-/// Writable place of a program: the user's `{run_dir}`.
+/// The writable directory of a program: the user's `{run_dir}`.
 pub const WRITABLE: &str = "/run/leowarp";
 const HOSTS_FILE: &str = "run/hosts";
-/// Name, major and minor number (Documentation/admin-guide/devices.txt).
+/// Name, major number and minor number of each device (Documentation/admin-guide/devices.txt).
 const DEVICES: [(&str, u32, u32); 5] =
     [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9)];
 const SMALL: &str = "size=1m,mode=755";
 
-/// Root directory of one program.
+/// The root directory of one program.
 #[derive(Debug, Clone)]
 pub struct Root {
     pub path: PathBuf,
 }
 
 impl Root {
-    /// Mounts a program's root at /programs/`name`. `host_dir`: directory of the host, in the notation of the guest's
-    /// hostfs; `hosts`: the text of /etc/hosts.
+    /// Mounts a program's root at /programs/`name`. `host_dir` is a directory of the host, as the guest's hostfs names
+    /// it. `hosts` is the text of /etc/hosts.
     pub fn make(name: &str, host_dir: &str, storage_bytes: u64, hosts: &str) -> Result<Self> {
         let path = Path::new("/programs").join(name);
         make_dir(&path)?;
@@ -63,8 +63,8 @@ impl Root {
         Ok(Self { path })
     }
 
-    /// Adds the terminal to its devices: the console `number`, and /dev/tty for processes that have it as controlling
-    /// terminal.
+    /// Adds the terminal to the root's devices: the console `number`, and /dev/tty for processes that have the console
+    /// as their controlling terminal.
     pub fn add_terminal(&self, number: u32) -> Result<()> {
         const TTY_MAJOR: u32 = 4;
         let devices = self.path.join("dev");
@@ -72,15 +72,15 @@ impl Root {
         make_device(&devices.join(format!("tty{number}")), libc::makedev(TTY_MAJOR, number))
     }
 
-    /// The program's files in the agent's view.
+    /// Directory of the program's files, as the agent sees it.
     pub fn written(&self) -> PathBuf {
         self.path.join(WRITABLE.trim_start_matches('/'))
     }
 
-    /// Whether the program has no room left for writing.
+    /// Whether the program has no space left for writing.
     pub fn is_full(&self) -> Result<bool> {
         let path = c_path(&self.path.join("run"))?;
-        // SAFETY: a zeroed value is a valid one; both live through the call.
+        // SAFETY: a zeroed value is valid; the path and the value outlive the call.
         unsafe {
             let mut status: libc::statvfs = std::mem::zeroed();
             check(libc::statvfs(path.as_ptr(), &raw mut status), "look how full a program's directory is")?;
@@ -88,8 +88,8 @@ impl Root {
         }
     }
 
-    /// Copies files written by the program into a directory of the run's output. Only files and directories are copied:
-    /// links are not followed, and no link, device, pipe or socket reaches the host.
+    /// Copies the files that the program wrote to a directory of the run's output. Only files and directories are
+    /// copied. Links are not followed. No link, device, pipe or socket reaches the host.
     pub fn copy_out(&self, to: &Path) -> Result<()> {
         copy_directory(&self.written(), to)
     }
@@ -102,7 +102,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         .map_err(|e| kernel("read what a program wrote", e))?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        // The metadata are those of the entry itself, so a link is reported as a link.
+        // The metadata describe the entry itself, so a link is reported as a link.
         let kind = entry.file_type().map_err(|e| kernel("read what a program wrote", e))?;
         let target = to.join(entry.file_name());
         if kind.is_dir() {
@@ -110,7 +110,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         } else if kind.is_file() {
             std::fs::create_dir_all(to).map_err(output)?;
             let mut source = std::fs::File::open(entry.path()).map_err(|e| kernel("read what a program wrote", e))?;
-            // fs::copy is avoided, because it would also copy the program's mode bits.
+            // fs::copy would also copy the program's mode bits.
             let mut file = std::fs::File::create(&target).map_err(output)?;
             std::io::copy(&mut source, &mut file).map_err(output)?;
         }
@@ -133,14 +133,14 @@ fn c_path(path: &Path) -> Result<CString> {
 
 fn mount(kind: &str, at: &Path, flags: libc::c_ulong, data: &str) -> Result<()> {
     let (kind, at_c, data) = (c_path(Path::new(kind))?, c_path(at)?, c_path(Path::new(data))?);
-    // SAFETY: the strings live through the call.
+    // SAFETY: the strings outlive the call.
     let result = unsafe { libc::mount(kind.as_ptr(), at_c.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast()) };
     check(result, &format!("mount {kind:?} at {}", at.display())).map(|_| ())
 }
 
 fn bind(from: &Path, to: &Path) -> Result<()> {
     let (from, to) = (c_path(from)?, c_path(to)?);
-    // SAFETY: the strings live through the call.
+    // SAFETY: the strings outlive the call.
     let result = unsafe { libc::mount(from.as_ptr(), to.as_ptr(), std::ptr::null(), libc::MS_BIND, std::ptr::null()) };
     check(result, &format!("bind {from:?} to {to:?}")).map(|_| ())
 }
@@ -148,7 +148,7 @@ fn bind(from: &Path, to: &Path) -> Result<()> {
 /// Creates a character device that everyone may open.
 pub fn make_device(path: &Path, device: libc::dev_t) -> Result<()> {
     let path = c_path(path)?;
-    // SAFETY: the string lives through the calls. chmod, because the umask restricts mknod.
+    // SAFETY: the string outlives the calls. chmod is needed because the umask restricts mknod.
     unsafe {
         check(libc::mknod(path.as_ptr(), libc::S_IFCHR, device), &format!("make {path:?}"))?;
         check(libc::chmod(path.as_ptr(), 0o666), &format!("open {path:?} to all")).map(|_| ())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp shell`: an interactive program at a host. The program uses a guest console connected to the user's
-//! terminal, or its outputs are copied to two consoles. When the program ends, the guest ends; nothing of the run is
-//! recorded.
+//! `leowarp shell`: an interactive program at a host. The program uses a console of the guest that is connected to the
+//! user's terminal. Without a terminal, its outputs are copied to two consoles. When the program ends, the guest ends.
+//! Nothing of the run is recorded.
 
 use crate::base::clock::Clock;
 use crate::base::error::{check, Error, Result};
@@ -21,16 +21,16 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Console for the user's terminal or standard output; `python/leowarp/guest/user/shell.py` defines the consoles.
+/// Console for the user's terminal or standard output. `python/leowarp/guest/user/shell.py` defines all consoles.
 const CONSOLE: u32 = 1;
-/// Consoles for the settings of the user's terminal, and for waiting for the user.
+/// Console for the size of the user's terminal, and for the gate at which the guest waits for the user.
 const CONTROL: u32 = 2;
 const STANDARD_ERROR: u32 = 3;
 const PIECE_BYTES: usize = 64 * 1024;
-/// A shell adds 128 to the number of a signal.
+/// Offset in an exit code: a shell adds 128 to the number of the signal that ended a program.
 const BY_SIGNAL: i32 = 128;
 
-/// The program and its environment.
+/// The program and the environment in which it runs.
 pub struct Shell {
     spec: Arc<setup::Shell>,
     place: Arc<Place>,
@@ -39,7 +39,7 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Prepares the files that the program will see, without starting it. None = the run has no shell.
+    /// Prepares the files that the program will see. Does not start it. None = the run has no shell.
     pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
         let Some(spec) = &setup.shell else { return Ok(None) };
         let wanted = Wanted { name: "shell", host_dir: &spec.root, storage_bytes: spec.storage_bytes, directory: None };
@@ -51,7 +51,7 @@ impl Shell {
         Ok(Some(Self { spec: Arc::new(spec.clone()), place: Arc::new(place), input, pid: Arc::default() }))
     }
 
-    /// Starts the thread that starts the program, at time 0 of the run.
+    /// Starts a thread, which starts the program at time 0 of the run.
     pub fn start(&self, clock: Clock) -> Result<()> {
         let (spec, place, input, pid) = (self.spec.clone(), self.place.clone(), self.input.clone(), self.pid.clone());
         spawn("shell", move || {
@@ -64,10 +64,10 @@ impl Shell {
         .map(|_| ())
     }
 
-    /// The run is over before the program ended.
+    /// Ends the program, which still runs at the run's end, and returns an error.
     pub fn end_with_run(&self, clock: Clock) -> Result<()> {
         if let Some(pid) = *self.pid.lock().unwrap_or_else(PoisonError::into_inner) {
-            // SAFETY: plain system call.
+            // SAFETY: this is a plain system call.
             unsafe { libc::kill(-pid, libc::SIGHUP) };
         }
         Err(Error::Program {
@@ -88,12 +88,13 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
     environment.insert("LEOWARP_START_US".into(), (clock.real_ns(0) / 1000).to_string());
     let mut command = place.command(&spec.command, &environment)?;
     let (status, outputs) = if let Some(size) = spec.terminal {
-        // The path is the terminal's name in the program's root, where the program can find it (ttyname(3)).
+        // The path contains the name that the terminal has in the program's root. The program can therefore find the
+        // terminal's name (ttyname(3)).
         let terminal = opened(&place.root.path.join(format!("dev/tty{CONSOLE}")))?;
         set_size(terminal.as_raw_fd(), size)?;
         let end = || terminal.try_clone().map(Stdio::from).map_err(|e| kernel("open the terminal once more", e));
         command.stdin(end()?).stdout(end()?).stderr(end()?);
-        // SAFETY: a plain system call; at that time the program leads its own session (`place`).
+        // SAFETY: this is a plain system call. When it runs, the program leads its own session (`place`).
         unsafe {
             command.pre_exec(|| match libc::ioctl(0, libc::TIOCSCTTY, 0) {
                 0 => Ok(()),
@@ -117,8 +118,8 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
         (end_of(&mut child)?, outputs)
     };
     let t_ns = clock.now_ns();
-    // Processes left in the background would keep the program's outputs open. SAFETY: plain system call. The agent is
-    // the guest's init, so the signal does not reach it.
+    // Processes that are left in the background would keep the program's outputs open. SAFETY: this is a plain system
+    // call. The signal does not reach the agent, because the agent is the guest's init.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     for output in outputs {
         output.join().map_err(|_| Error::Broken("a thread that copies an output broke".into()))?;
@@ -135,7 +136,8 @@ fn end_of(child: &mut Child) -> Result<ExitStatus> {
     child.wait().map_err(|e| kernel("wait for the shell", e))
 }
 
-/// Keeps the terminal's size equal to the user's, and stops virtual time while a program waits for the user.
+/// Keeps the size of the terminal equal to that of the user's terminal. Stops virtual time while a program waits for
+/// the user.
 fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     let again = || terminal.try_clone().map_err(|e| kernel("open the terminal once more", e));
     let (sized, looked_at) = (again()?, again()?);
@@ -154,7 +156,7 @@ fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     .map(|_| ())
 }
 
-/// Reads a line `rows columns` for each change of the terminal's size.
+/// Reads one line, `rows columns`, for each change of the terminal's size.
 fn follow_size(mut control: File, terminal: RawFd) -> Result<()> {
     let (mut piece, mut line) = ([0; 64], Vec::new());
     loop {
@@ -180,7 +182,7 @@ fn follow_size(mut control: File, terminal: RawFd) -> Result<()> {
 
 fn set_size(terminal: RawFd, size: Terminal) -> Result<()> {
     let size = libc::winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: `size` lives through the call.
+    // SAFETY: `size` outlives the call.
     check(unsafe { libc::ioctl(terminal, libc::TIOCSWINSZ, &raw const size) }, "set the terminal's size").map(|_| ())
 }
 

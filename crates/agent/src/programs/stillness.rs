@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Virtual time pauses while a program waits for its user.
+//! Makes virtual time pause while a program waits for its user.
 //!
-//! The guest waits at a [`Gate`], which the host opens when the user has typed something.
+//! While the program waits, the guest waits at a [`Gate`]. The host opens the gate when the user has typed something.
 //!
-//! A program waits for the user if three conditions hold. All processes in the terminal's foreground process group
-//! sleep; one of them waits for terminal input; and none has a socket, whose packets only arrive as time passes. Time
-//! thus continues for `ping`, `sleep` and `curl`, and pauses at the prompt, in `less`, and in an interpreter. To detect
-//! a process that waits for terminal input, the terminal is set to its present settings. drivers/tty/n_tty.c,
-//! `n_tty_set_termios`, wakes all such processes, and they sleep again, one voluntary switch later. (/proc/PID/wchan
-//! would show it, but on this architecture it names a leftover of the stack.)
+//! A program waits for the user if three conditions hold. All processes of the terminal's foreground process group
+//! sleep. One of them waits for terminal input. None has a socket, because packets arrive only while time advances.
+//! Time therefore advances for `ping`, `sleep` and `curl`, and pauses at the prompt, in `less`, and in an interpreter.
+//! To detect that a process waits for terminal input, the terminal's settings are written again without a change. This
+//! makes `n_tty_set_termios` in drivers/tty/n_tty.c wake all such processes. They then sleep again, which counts as one
+//! voluntary switch. (/proc/PID/wchan would show the same, but on this architecture it contains a wrong address from
+//! the stack.)
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};
@@ -16,19 +17,19 @@ use crate::programs::console::Gate;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-/// Interval between checks; everything possible at an instant is done before the clock advances.
+/// Interval between checks. Everything that can be done at an instant is done before the clock advances.
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
-/// All processes are checked only every n-th time; otherwise only the group's first process, which is usually the one
-/// that waits.
+/// All processes are checked only at every n-th check. Other checks look only at the group's first process, which is
+/// usually the one that waits.
 const WHOLE_LOOKS: u64 = 16;
-/// Stops the guest at `gate` whenever a program in the session of `leader` waits for the user of `terminal`. Returns
+/// Stops the guest at `gate` whenever a program in the session of `leader` waits for the user at `terminal`. Returns
 /// when the session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
-    // No other process may run between reading and setting the terminal's settings. A shell woken by a key changes the
-    // settings, and its change would be undone.
+    // No other process may run between reading the terminal's settings and writing them. Otherwise a shell that a key
+    // wakes could change the settings in between, and this change would be undone.
     let first = libc::sched_param { sched_priority: 1 };
-    // SAFETY: `first` lives through the call.
+    // SAFETY: `first` outlives the call.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) }, "run before the programs")?;
     let (mut pause_ns, mut looks) = (SHORTEST_NS, 0);
     loop {
@@ -44,8 +45,8 @@ pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Resul
     }
 }
 
-/// Whether a process group waits for the user. Without `wholly`, returns false at once if the group's first process
-/// does not wait.
+/// Whether a process group waits for the user. If `wholly` is false, returns false immediately if the group's first
+/// process does not wait.
 fn waits_for_user(group: i32, terminal: &File, wholly: bool) -> Result<bool> {
     let first_may = Process::of(group).is_some_and(|p| p.sleeps) && !has_socket(group);
     let first_waits = first_may && any_waits_for(terminal, &[group])?;
@@ -61,10 +62,10 @@ fn waits_for_user(group: i32, terminal: &File, wholly: bool) -> Result<bool> {
     Ok(all_sleep && any_waits_for(terminal, &pids)?)
 }
 
-/// Whether one of the given processes sleeps until the terminal has input.
+/// Whether one of the processes sleeps until the terminal has input.
 fn any_waits_for(terminal: &File, pids: &[i32]) -> Result<bool> {
     let before: Vec<_> = pids.iter().map(|&pid| voluntary_switches(pid)).collect();
-    // SAFETY: a zeroed value is a valid one, and lives through the calls.
+    // SAFETY: a zeroed value is valid, and it outlives the calls.
     unsafe {
         let mut settings: libc::termios = std::mem::zeroed();
         check(libc::tcgetattr(terminal.as_raw_fd(), &raw mut settings), "read the terminal's settings")?;
@@ -88,7 +89,7 @@ fn has_socket(pid: i32) -> bool {
     targets.into_iter().any(|target| target.to_string_lossy().starts_with("socket:"))
 }
 
-/// What /proc/PID/stat says.
+/// The content of /proc/PID/stat.
 struct Process {
     group: i32,
     /// Foreground process group of the process's terminal.
@@ -103,15 +104,15 @@ impl Process {
     }
 
     fn read(text: &str) -> Option<Self> {
-        // State, parent, process group, session, terminal, foreground group: fields 3 to 8 of proc(5), after a name
-        // that may contain any characters.
+        // State, parent, process group, session, terminal, foreground group. These are fields 3 to 8 of proc(5). They
+        // follow a name that may contain any characters.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let number = |place: usize| fields.get(place)?.parse::<i32>().ok();
         let state = *fields.first()?;
         Some(Self {
             group: number(2)?,
             foreground: number(5)?,
-            // T means stopped by a signal.
+            // T means that a signal stopped the process.
             sleeps: matches!(state, "S" | "T"),
             has_ended: matches!(state, "Z" | "X"),
         })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Input files of a run from the host, read and checked.
+//! Reads and checks the input files of a run, which the host wrote.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::FLOWS_MAX;
@@ -11,14 +11,14 @@ use std::path::Path;
 /// Contents of a run's input directory.
 pub struct Input {
     pub setup: Setup,
-    /// Sorted by time.
+    /// All events, sorted by time.
     pub events: Vec<Event>,
     pub tables: Tables,
 }
 
 impl Input {
-    /// Reads a directory with `setup.json`, `events.bin` and, if a direction has rows of capacity or channel,
-    /// `tables.bin`.
+    /// Reads a directory with `setup.json` and `events.bin`. If a direction has rows of capacity or channel, the
+    /// directory also contains `tables.bin`.
     pub fn read(directory: &Path) -> Result<Self> {
         let file = |name: &str| {
             let path = directory.join(name);
@@ -38,7 +38,7 @@ impl Input {
         Ok(Self { setup, events, tables })
     }
 
-    /// Number of events before or at the run's first instant.
+    /// Number of events at or before the run's first instant.
     pub fn events_of_start(&self) -> usize {
         self.events.iter().take_while(|e| e.t_ns <= 0).count()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The run from its time 0 on. One thread sleeps until a task is due, performs all tasks of that instant in a fixed
-//! order, and sleeps again. Samples show the network before the instant's events.
+//! Plays the run from its time 0 on. One thread sleeps until a task is due, performs all tasks of that instant in a
+//! fixed order, and then sleeps again. Samples show the network as it was before the events of the same instant.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -22,54 +22,54 @@ use std::ops::Range;
 
 const PROGRESS_NS: i64 = 1_000_000_000;
 
-/// Kinds of tasks, in their order within an instant.
+/// Kinds of tasks. Tasks of the same instant are performed in the order of the variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Queues,
     Counters,
     Sockets,
-    /// All events of an instant, beginning with this one.
+    /// All events of an instant. The value is the index of the first of them.
     Events(usize),
-    /// Of this transfer.
+    /// The stop of this transfer.
     Stop(usize),
-    /// Of this program.
+    /// The stop of this program.
     StopProgram(usize),
-    /// Kills a program, some time after its stop.
+    /// The kill of this program, some time after its stop.
     KillProgram(usize),
-    /// False notices.
+    /// The false notice at this index.
     FalseNotice(usize),
-    /// Notices for the changes of the instant that begins with this event.
+    /// Notices about the changes of a later instant, which begins with this event.
     NoticesAhead(usize),
-    /// A packet of a probe flow.
+    /// A packet of a flow of probes: the probe's index, and the packet's number.
     Probe(usize, u64),
     Progress,
 }
 
-/// All objects involved in the run.
+/// Everything that is needed to play the run.
 pub struct Player<'a> {
     context: Context<'a>,
     network: Network<'a>,
     flows: Flows,
-    /// For each transfer: it has ended, and its last sample has been taken.
+    /// For each transfer, whether it has ended and its last sample has been taken.
     looked_last: Vec<bool>,
-    /// For each flow that the run's end waits for: the time of the flow's end.
+    /// The flows for which the run's end waits, each with the time of its end.
     awaited: Vec<(usize, Option<i64>)>,
     counters: Counters,
     queues: Queues,
     infos: Infos,
     socket_rows: Rows<Socket>,
-    /// Sampler of sockets of programs.
+    /// Samples the sockets of programs.
     diag: Option<Diag>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
-    /// Without packet truth: drops reported by links.
+    /// Drops that links reported. Used only without packet truth.
     drops: Option<(Drops, Rows<Drop>)>,
 }
 
 /// Tasks that remain to be done.
 type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 
-/// Flows that the end of a run waits for: those with an end of their own.
+/// Flows for which the run's end waits. These are the flows that have an end of their own.
 fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
         FlowKind::Tcp => setup.flows[*i].size_bytes.is_some(),
@@ -80,7 +80,7 @@ fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
 }
 
 impl<'a> Player<'a> {
-    /// Opens the sampled files and the tables to write.
+    /// Opens the files to sample, and the tables to write.
     pub fn open(context: &Context<'a>, network: Network<'a>, flows: Flows) -> Result<Self> {
         let Context { setup, header, .. } = context;
         let counters = Counters::open(&network, setup)?;
@@ -109,12 +109,12 @@ impl<'a> Player<'a> {
         self.flows.start(&self.context)
     }
 
-    /// The bulk transfers.
+    /// All bulk transfers.
     pub fn transfers(&self) -> &[Transfer] {
         &self.flows.transfers
     }
 
-    /// Ends programs that still run, which have already received the signal; returns how each ended.
+    /// Ends programs that still run although they have received the signal to end. Returns how each program ended.
     pub fn end_programs(&mut self) -> Result<Vec<serde_json::Value>> {
         program::end_all(self.context.ending.end_ns(), &self.flows.programs)
     }
@@ -124,18 +124,18 @@ impl<'a> Player<'a> {
         self.queues.totals(&self.network, self.context.clock)
     }
 
-    /// Packets whose time to live ended in a router because of a routing loop.
+    /// Number of packets whose time to live ended in a router, because of a routing loop.
     pub fn expired_pkts(&self) -> Result<u64> {
         let is_ipv6 = self.context.setup.is_ipv6();
         self.network.routers().map(|node| self.network.inside(node, || sample::expired_pkts(is_ipv6))).sum()
     }
 
-    /// Packets that were lost between links so far.
+    /// Number of packets that were lost between links so far.
     pub fn lost_between_links(&self) -> Result<LostBetweenLinks> {
         if !self.context.setup.is_ipv6() {
             return LostBetweenLinks::so_far();
         }
-        // IPv6 has no count of the whole guest
+        // IPv6 has no counter for the whole guest
         let no_route = self.network.routers().map(|node| self.network.inside(node, sample::no_route_pkts));
         Ok(LostBetweenLinks { no_route_pkts: no_route.sum::<Result<u64>>()?, unresolved_pkts: 0 })
     }
@@ -167,7 +167,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Initial tasks: the first instance of each repeated task, the first event, the ends of transfers.
+    /// The first tasks: the first instance of each repeated task, the first event, and the ends of transfers.
     fn agenda(&mut self, first: usize) -> Agenda {
         let mut agenda = Agenda::new();
         let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));
@@ -205,7 +205,7 @@ impl<'a> Player<'a> {
         agenda
     }
 
-    /// Sleeps until a task is due; returns false if a flow has ended before.
+    /// Sleeps until a task is due. Returns false if a flow has ended before.
     fn sleep_until(&mut self, t_ns: i64, what: Due, rung: u32) -> Result<bool> {
         self.infos.forget();
         if !self.awaited.is_empty() {
@@ -216,7 +216,7 @@ impl<'a> Player<'a> {
         let are_both_sampled = what == Due::Queues && sockets_ns.is_some_and(|period_ns| t_ns % period_ns == 0);
         if let Some(links_bytes) = self.queues.links_bytes().filter(|_| are_both_sampled) {
             let transfers = &self.flows.transfers;
-            // If other transfers are running by then, they are queried once more.
+            // If other transfers are running at the end of the sleep, they are queried again.
             let looked_at = (0..transfers.len()).filter(|&i| self.is_looked_at(t_ns, i)).map(|i| &transfers[i]);
             let looked_at: Vec<&Transfer> = looked_at.collect();
             if sample::sleep_until(&mut self.infos, clock.monotonic_ns(t_ns), &looked_at, links_bytes)? {
@@ -226,7 +226,7 @@ impl<'a> Player<'a> {
         clock.sleep_until(t_ns).map(|_| true)
     }
 
-    /// After all flows that the run's end waits for have ended: limits the remaining tasks to the run's end.
+    /// If all flows for which the run's end waits have ended, limits the remaining tasks to the run's end.
     fn note_ends(&mut self, agenda: &mut Agenda) {
         if self.awaited.is_empty() {
             return;
@@ -262,7 +262,7 @@ impl<'a> Player<'a> {
         ]
     }
 
-    /// Performs a task and returns the time at which it is due next.
+    /// Performs a task. Returns the time at which it is due again.
     fn carry_out(&mut self, t_ns: i64, what: Due) -> Result<Option<(i64, Due)>> {
         match what {
             Due::Queues => self.queues.sample(&mut self.queue_rows, &self.network, t_ns, self.infos.links())?,
@@ -282,12 +282,12 @@ impl<'a> Player<'a> {
             }
             Due::FalseNotice(place) => {
                 self.network.tell_falsely(place)?;
-                // None: this task cannot have ended a flow, so ends need not be checked
+                // None: this task cannot end a flow, so the ends of flows need not be checked
                 return Ok(None);
             }
             Due::NoticesAhead(from) => {
                 let events = self.context.events;
-                // events of this instant have been applied: they come first within an instant
+                // the events of this instant have been applied already, because they come first within an instant
                 let next = events.partition_point(|e| e.t_ns <= t_ns);
                 let change = events[from..].iter().take_while(|e| e.t_ns == events[from].t_ns).count();
                 self.network.tell_ahead(t_ns, &events[next..from], &events[from..from + change])?;
@@ -324,18 +324,18 @@ impl<'a> Player<'a> {
         Ok(period_ns.map(|period_ns| (t_ns + period_ns, what)))
     }
 
-    /// Applies events `from..to`, which belong to one instant.
+    /// Applies the events `from..to`, which all belong to one instant.
     fn apply(&mut self, from: usize, to: usize) -> Result<()> {
         let changes = self.network.apply(&self.context.events[from..to])?;
         self.mark(&changes)
     }
 
-    /// Makes the sockets of the affected flows mark further packets with the path's tag.
+    /// Makes the sockets of the affected flows mark later packets with the tag of the new path.
     pub fn mark(&mut self, changes: &[PathChange]) -> Result<()> {
         self.flows.mark(self.context.setup, changes)
     }
 
-    /// Writes the remaining rows.
+    /// Writes the remaining rows of all tables.
     pub fn finish(&mut self, connections: &mut [Lived]) -> Result<()> {
         if let Some(diag) = &self.diag {
             diag.rows(connections).try_for_each(|row| self.socket_rows.push(&row))?;
@@ -359,7 +359,7 @@ impl<'a> Player<'a> {
         self.sample_transfers(t_ns, 0..self.flows.transfers.len())
     }
 
-    /// Fails a run in which a congestion control, for instance a user's, stopped its flow for good.
+    /// Fails if a congestion control, for instance a user's, has stopped its flow for good.
     fn demand_sending(&self, i: usize) -> Result<()> {
         let transfer = &self.flows.transfers[i];
         if transfer.is_stopped() || transfer.has_ended() || !sample::is_held_back(transfer)? {
@@ -372,7 +372,8 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// A transfer is sampled from its start until its stop, or once more after it has ended by itself.
+    /// Whether a transfer is sampled at this time. It is sampled from its start until its stop, and once more after it
+    /// has ended by itself.
     fn is_looked_at(&self, t_ns: i64, i: usize) -> bool {
         let transfer = &self.flows.transfers[i];
         t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]
@@ -391,7 +392,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Records the time of a flow's end, if the run's end waits for it and it had not ended before.
+/// Records the time of a flow's end, if the run's end waits for the flow and the flow had not ended before.
 fn note_end(awaited: &mut [(usize, Option<i64>)], flow: usize, t_ns: i64) {
     if let Some((_, end_ns)) = awaited.iter_mut().find(|(i, _)| *i == flow) {
         end_ns.get_or_insert(t_ns);

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Format of a file of records: header, records, and missing values.
+//! Format of a file of records: the header, the records, and the missing values.
 
-/// A column.
+/// Description of a column.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct Field {
-    /// Column name; the name of a quantity ends in its unit.
+    /// Name of the column. The name of a quantity ends in its unit.
     pub name: &'static str,
-    /// `i64 u64 i32 u32 u16 u8 f64`, little endian.
+    /// Type of the column: `i64 u64 i32 u32 u16 u8 f64`, in little-endian order.
     #[serde(rename = "type")]
     pub type_: &'static str,
     /// Unit such as `ns` or `pkts`; `1` if there is none.
     pub unit: &'static str,
-    /// One sentence.
+    /// Meaning of the column, in one sentence.
     pub doc: &'static str,
 }
 
-/// A table.
+/// Description of a table.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 pub struct Table {
-    /// File name without `.rec`.
+    /// Name of the file, without `.rec`.
     pub table: &'static str,
     /// Size of one packed record.
     pub record_bytes: usize,
-    /// In order.
+    /// All columns, in the order of the record's bytes.
     pub fields: &'static [Field],
 }
 
-/// First bytes of each file.
+/// The first bytes of each file.
 pub const MAGIC: &[u8; 8] = b"LEOWARP1";
 
-/// Value that marks a missing value in a record.
+/// Types with a value that means "missing" in a record.
 pub trait Missing {
-    /// Minimum of a signed type, maximum of an unsigned one, NaN.
+    /// The minimum of a signed type, the maximum of an unsigned type, or NaN.
     const MISSING: Self;
 }
 
@@ -49,16 +49,17 @@ missing! {
     f64: f64::NAN,
 }
 
-/// A record of some table.
+/// A record of a table.
 pub trait Record {
-    /// Which.
+    /// The table to which the record belongs.
     const TABLE: Table;
     /// Appends the record's bytes.
     fn put(&self, out: &mut Vec<u8>);
 }
 
-/// Beginning of a file of `table`: magic, length, JSON padded so that records start at a multiple of 8. `extra`
-/// contains further information for readers (`names` of counters, for instance).
+/// Beginning of a file of `table`: the magic bytes, the length of the JSON text, and that text. The text is padded so
+/// that records begin at a multiple of 8. `extra` contains further information for readers, for instance the `names` of
+/// counters.
 pub fn header(table: &Table, extra: &serde_json::Map<String, serde_json::Value>) -> Vec<u8> {
     let mut json = serde_json::Map::new();
     json.insert("table".into(), table.table.into());
@@ -103,7 +104,7 @@ macro_rules! tables {
             }
         )*
 
-        /// Every table.
+        /// All tables.
         pub const TABLES: &[Table] = &[$($record::TABLE,)*];
     };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `out/*.rec`: tables written by the guest. One macro defines each table's struct, its bytes and its description, so
-//! that the header of a file always matches its content. The columns are defined in `python/leowarp/trace/schema/`,
-//! from which `make docs` generates `tables.rs`.
+//! Tables `out/*.rec`, which the guest writes. One macro defines the struct, the bytes and the description of each
+//! table. The header of a file therefore always matches the file's content. The columns are defined in
+//! `python/leowarp/trace/schema/`. `make docs` generates `tables.rs` from there.
 
 mod format;
 mod tables;

@@ -1,112 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Part of the setup: actions of the network at route changes.
+//! Part of the setup: what the network does at route changes.
 
 use serde::Deserialize;
 
-/// Actions of nodes when one of their routes changes, so that packets arrive in order; none by default.
+/// Actions of nodes when one of their routes changes, so that packets arrive in order. By default they do nothing.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {
-    /// Packets that wait at the old link move to the new one; None = they stay.
+    /// Whether packets that wait at the old link can move to the new one; None = they are not moved.
     pub move_queue: Option<MoveQueue>,
-    /// New packets are held; None = they are not.
+    /// Buffer in which new packets are held; None = they are not held.
     pub hold: Option<Hold>,
-    /// A marker ends the old path, and packets on the new path wait for it; None = there is no marker.
+    /// Marker that ends the old path. Packets on the new path wait for it. None = there is no marker.
     pub end_marker: Option<EndMarker>,
-    /// Time after a change in which packets are sent on both links; None = only on the new link.
+    /// Time after a change for which packets are sent on both links; None = they are only sent on the new link.
     pub duplicate_ns: Option<u64>,
-    /// Stations number packets that they send, and reorder packets that they receive; None = they do not.
+    /// How stations number the packets that they send, and reorder the packets that they receive; None = they do
+    /// neither.
     pub resequence: Option<Resequence>,
-    /// Nodes notify hosts; None = they do not.
+    /// How nodes notify hosts; None = they do not.
     pub notify: Option<Notify>,
 }
 
-/// A marker after the last packet on the old path.
+/// A marker that follows the last packet on the old path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndMarker {
     /// Maximum time for which a packet waits for the marker.
     pub wait_ns: u64,
-    /// Where packets wait.
+    /// Buffer in which packets wait.
     pub buffer: Hold,
 }
 
-/// Notices to hosts whose packets a node sends on another path.
+/// Notices to hosts when a node sends their packets on another path.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
-    /// Time between the change and the notice; below 0: the notice precedes the change.
+    /// Time between the change and the notice. If it is below 0, the notice precedes the change.
     pub delay_ns: i64,
-    /// Share of notices that are lost, 0 to 1.
+    /// Share of the notices that are lost, 0 to 1.
     pub loss_ratio: f64,
-    /// False notices in order of time: run time in ns, receiving host, and destination host of its packets.
+    /// False notices in order of time. Each has a run time in ns, the host that receives the notice, and the host to
+    /// which its packets go.
     pub r#false: Vec<(i64, usize, usize)>,
 }
 
-/// Reordering between stations (RFC 9550).
+/// How stations restore the order of packets (RFC 9550).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resequence {
-    /// Scope of the numbering.
+    /// Packets that share one sequence of numbers.
     pub by: Numbering,
-    /// Packets that wait for earlier ones.
+    /// Selection of the packets that wait for earlier ones.
     pub kind: Ordering,
     /// Maximum time for which a packet waits for earlier ones.
     pub delay_ns: u64,
 }
 
-/// Packets that wait for earlier ones.
+/// Selection of the packets that wait for earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ordering {
-    /// All.
+    /// All packets wait.
     Basic,
-    /// Packets that arrived on the new path of a recent change.
+    /// Only packets wait that arrived on the new path of a recent change.
     Advanced,
 }
 
-/// Unit of packets that has its own numbers.
+/// Packets that share one sequence of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbering {
-    /// Flows, identified by protocol and ports.
+    /// The packets of one flow, which protocol and ports identify.
     Flow,
     /// All packets from one host to another.
     Aggregate,
 }
 
-/// Whether packets that wait at a link can be moved when it goes down.
+/// Whether packets that wait at a link can still be moved when the link goes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveQueue {
-    /// The queue is in the node's memory.
+    /// They can: the queue is in the node's memory.
     Kept,
-    /// The queue is lost with the link.
+    /// They cannot: the queue is lost with the link.
     Lost,
 }
 
-/// Buffer of held packets.
+/// A buffer for held packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// Size for each direction of a link, in frames including the link's overhead.
+    /// Size of the buffer for each direction of a link. Frames count with the link's overhead.
     pub buffer_bytes: u32,
-    /// Rule for a full buffer.
+    /// Behaviour when the buffer is full.
     pub full: HoldFull,
 }
 
-/// Rules for a full hold buffer.
+/// Behaviour when a buffer for held packets is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HoldFull {
-    /// Refuses the arriving packet.
+    /// The packet that arrives is refused.
     Drop,
-    /// Sends the oldest packet.
+    /// The oldest packet is sent.
     Send,
 }
 
 impl Cures {
-    /// Whether nodes take any action when one of their routes changes.
+    /// Whether nodes do anything when one of their routes changes.
     pub fn at_switches(&self) -> bool {
         self.move_queue.is_some()
             || self.hold.is_some()
@@ -116,12 +118,12 @@ impl Cures {
             || self.advanced().is_some()
     }
 
-    /// Time for which packets of a new path wait at stations, if only those packets wait.
+    /// Maximum time for which packets of a new path wait at stations. None unless only those packets wait.
     pub fn advanced(&self) -> Option<u64> {
         self.resequence.filter(|r| r.kind == Ordering::Advanced).map(|r| r.delay_ns)
     }
 
-    /// Whether nodes take any action at all.
+    /// Whether any cure is set.
     pub fn any(&self) -> bool {
         self.at_switches() || self.resequence.is_some()
     }

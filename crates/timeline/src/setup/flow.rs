@@ -4,70 +4,73 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Time for which a flood without an interval waits for an answer.
+/// A flood without an interval waits this long for an answer.
 pub const FLOOD_SILENCE_NS: i64 = 1_000_000_000;
 
-/// One flow.
+/// A flow.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// What it is.
+    /// Kind of the flow.
     pub kind: FlowKind,
     /// Index into `hosts`.
     pub source: usize,
     /// Index into `hosts`.
     pub destination: usize,
-    /// tcp only.
+    /// Congestion control; only for tcp.
     pub congestion_control: Option<String>,
-    /// Time at which it connects or sends its first packet.
+    /// Time at which the flow connects or sends its first packet.
     pub start_ns: i64,
     /// Time at which the flow is stopped.
     pub stop_ns: i64,
-    /// tcp: none = unlimited.
+    /// Bytes to transfer; only for tcp. None = unlimited.
     pub size_bytes: Option<u64>,
-    /// tcp: rate of the application's data (None = as much as TCP accepts), payload; udp: frames (IP packet + 14).
+    /// tcp: rate at which the application writes payload; None = as fast as TCP accepts it. udp: rate of frames (IP
+    /// packet + 14 bytes).
     pub rate_bps: Option<u64>,
-    /// ping only; None = `packets_per_s`, or for a flood [`FLOOD_SILENCE_NS`].
+    /// Interval between packets; only for ping. None = `packets_per_s` or, for a flood, [`FLOOD_SILENCE_NS`].
     pub interval_ns: Option<i64>,
-    /// ping and udp.
+    /// Payload per packet; only for ping and udp.
     pub payload_bytes: Option<u32>,
-    /// ping and udp: number of packets; None = until `stop_ns`.
+    /// Number of packets; only for ping and udp. None = packets are sent until `stop_ns`.
     pub packets: Option<u64>,
-    /// ping and udp, instead of `interval_ns` and `rate_bps`: packet k is due at start + floor(k 1e9 / packets_per_s).
+    /// Packets per second; only for ping and udp, instead of `interval_ns` and `rate_bps`. Packet k is due at start +
+    /// floor(k 1e9 / packets_per_s).
     pub packets_per_s: Option<f64>,
-    /// ping: the destination answers (false: `net.ipv4.icmp_echo_ignore_all` is set there).
+    /// Whether the destination answers pings. If false, `net.ipv4.icmp_echo_ignore_all` is set there.
     pub replies: bool,
-    /// ping: the next request is sent when the previous one is answered or after `interval_ns`, whichever comes first.
+    /// Whether a ping is a flood. The next request is then sent when the previous one is answered or after
+    /// `interval_ns`, whichever comes first.
     #[serde(default)]
     pub flood: bool,
-    /// program only.
+    /// The user's programs; only for flows of kind program.
     #[serde(default)]
     pub program: Option<Program>,
 }
 
-/// User programs, whose connections between the two hosts become separate flows.
+/// User programs. Each of their connections between the two hosts becomes a flow of its own.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// Command of the client (program and arguments), which runs at the host `client_at`.
+    /// Command of the client: program and arguments. The client runs at the host `client_at`.
     pub client: Vec<String>,
-    /// Command of the server, which runs at the flow's other host; None = there is no server.
+    /// Command of the server, which runs at the flow's other host. None = there is no server.
     pub server: Option<Vec<String>>,
-    /// Index into `hosts`.
+    /// Host of the client, as an index into `hosts`.
     pub client_at: usize,
-    /// Start of the client; the server starts at the flow's start.
+    /// Time at which the client starts. The server starts at the flow's start.
     pub client_start_ns: i64,
-    /// A connection between the hosts belongs to this flow if one end uses this port.
+    /// If one end of a connection between the hosts uses this port, the connection belongs to this flow.
     pub port: u16,
     /// All environment variables of the programs.
     pub environment: BTreeMap<String, String>,
-    /// Working directory; None = the writable directory.
+    /// Working directory; None = the writable directory of the program.
     pub directory: Option<String>,
-    /// Root of the programs: a directory of the host, in the notation of the guest's hostfs.
+    /// Root of the programs: a directory of the host, as the guest's hostfs names it.
     pub root: String,
-    /// Limits of a program's files and of each of its outputs.
+    /// Maximum size of a program's files, and of each of its outputs.
     pub storage_bytes: u64,
-    /// Exit code of the client; None = it must still run when the flow stops.
+    /// Exit code that the client must have. None = the client must still run when the flow stops.
     pub expect_exit: Option<i32>,
 }
 
@@ -81,6 +84,6 @@ pub enum FlowKind {
     Ping,
     /// One-way stream at a constant rate.
     Udp,
-    /// User programs; the flow itself has no packets, its connections do.
+    /// User programs. The flow itself has no packets; its connections have.
     Program,
 }

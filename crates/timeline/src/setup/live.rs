@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Part of the setup: hosts between which connections of the machine's programs run.
+//! Part of the setup: the hosts between which connections of outside programs run.
 
 use serde::Deserialize;
 
-/// Connections of outside programs from one host to another, in real time. Nothing is recorded.
+/// Connections of programs on the user's machine from one host to another, in real time. Nothing is recorded.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
     /// Host at which connections begin: index into `hosts`.
     pub from: usize,
-    /// Where they end.
+    /// Host at which connections end: index into `hosts`.
     pub to: usize,
     /// Congestion control of both ends; None = the kernel's default.
     pub congestion_control: Option<String>,
     /// Interval between readings of the real-time clock.
     pub step_ns: i64,
-    /// Maximum number of bytes in transfer between the host and one end of a connection, per direction.
+    /// Maximum number of bytes in transfer between the machine and one end of a connection, per direction.
     pub window_bytes: u32,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `in/setup.json`: the initial network, the workload, and what is recorded.
+//! Format of `in/setup.json`: the initial network, the workload, and what is recorded.
 
 mod check;
 mod cures;
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 /// Version of `setup.json`, `events.bin` and `tables.bin` that this crate reads.
 pub const VERSION: u32 = 4;
 
-/// The whole of `setup.json`.
+/// The content of `setup.json`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
@@ -33,43 +33,43 @@ pub struct Setup {
     pub version: u32,
     /// Length of the run.
     pub duration_ns: i64,
-    /// Root seed; each link direction derives its own random stream from it.
+    /// Root seed. Each direction of a link derives its own random stream from it.
     pub seed: u64,
-    /// Time after the end in which packets in flight may still arrive.
+    /// Time after the run's end for which packets in flight may still arrive.
     pub drain_ns: i64,
     /// Condition that ends the run.
     pub ends: Ends,
-    /// `ends` = `flows`: time for which the run continues after the last flow has ended.
+    /// Only if `ends` is `flows`: time for which the run continues after the last flow has ended.
     pub linger_ns: i64,
-    /// All elements that have their own network namespace.
+    /// All elements that have a network namespace of their own.
     pub nodes: Vec<Node>,
     /// Nodes that run flows.
     pub hosts: Vec<Host>,
-    /// Maximum IP packet size of a host; for a link it is [`MTU_MOST_BYTES`].
+    /// Maximum size of an IP packet that a host sends. Links accept [`MTU_MOST_BYTES`].
     #[serde(default = "network::mtu_most_bytes")]
     pub mtu_bytes: u32,
-    /// Method by which nodes forward packets.
+    /// How nodes forward packets.
     #[serde(default)]
     pub forwarding: Forwarding,
     /// All links that are up at some time.
     pub links: Vec<Link>,
-    /// Distributions of random delays, referenced by index in events.
+    /// Distributions of random delays. Events refer to them by index.
     pub jitter_tables: Vec<JitterTable>,
     /// The workload.
     pub flows: Vec<Flow>,
-    /// Packets keep their initial path: routes carry the path's tag in the TOS field.
+    /// Whether packets keep their initial path. If so, packets and routes carry the path's tag in the TOS field.
     pub source_routing: bool,
-    /// Kernel parameters for the whole guest, by dotted name.
+    /// Kernel parameters of the whole guest, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// Kernel modules, loaded or built in, with their parameters.
+    /// Kernel modules with their parameters. They are loaded, or built into the kernel.
     #[serde(default)]
     pub modules: Vec<Module>,
-    /// Actions of nodes when one of their routes changes, in addition to following it.
+    /// Actions of nodes when one of their routes changes, besides using the new route.
     #[serde(default)]
     pub cures: Cures,
     /// What is recorded.
     pub observe: Observe,
-    /// The interactive program.
+    /// The interactive program of a run with a shell.
     #[serde(default)]
     pub shell: Option<Shell>,
     /// Connections of outside programs.
@@ -77,19 +77,19 @@ pub struct Setup {
     pub live: Option<Live>,
 }
 
-/// Condition that ends the run.
+/// When the run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ends {
-    /// `duration_ns`.
+    /// At `duration_ns`.
     Duration,
-    /// The end of the last flow with a size or a number of packets, plus `linger_ns`; at the latest `duration_ns`.
+    /// `linger_ns` after the last flow with a size or a number of packets has ended, but not later than `duration_ns`.
     Flows,
 }
 
-/// Distribution of a random delay, as sampled by netem (`tabledist` in `net/sched/sch_netem.c`): mean + jitter x value
-/// / [`JITTER_SCALE`], with equally likely values. The values have mean 0 and standard deviation 1 / `multiplier`, so
-/// netem's jitter is the standard deviation times the multiplier.
+/// Distribution of a random delay. netem samples it (`tabledist` in `net/sched/sch_netem.c`): mean + jitter x value /
+/// [`JITTER_SCALE`]. All values are equally likely. The values have mean 0 and standard deviation 1 / `multiplier`. The
+/// jitter that netem needs is therefore the standard deviation times the multiplier.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JitterTable {
@@ -97,11 +97,11 @@ pub struct JitterTable {
     pub name: String,
     /// Factor from the standard deviation to netem's jitter.
     pub multiplier: f64,
-    /// At most [`JITTER_VALUES_MAX`]; None = netem's uniform distribution, from -jitter to +jitter.
+    /// At most [`JITTER_VALUES_MAX`] values. Empty = netem's uniform distribution, from -jitter to +jitter.
     pub values: Vec<i16>,
 }
 
-/// `NETEM_DIST_SCALE`: the value that corresponds to one jitter.
+/// `NETEM_DIST_SCALE`: the table value that corresponds to a delay of one jitter.
 pub const JITTER_SCALE: i64 = 8192;
 /// `NETEM_DIST_MAX`.
 pub const JITTER_VALUES_MAX: usize = 16384;
@@ -110,11 +110,11 @@ pub const JITTER_VALUES_MAX: usize = 16384;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Module {
-    /// The kernel's name of the module (`/sys/module/NAME`).
+    /// Name of the module in the kernel (`/sys/module/NAME`).
     pub name: String,
-    /// File to load, relative to the boot's `in/`; None = the module is in the kernel.
+    /// File to load, relative to the boot's `in/`. None = the module is built into the kernel.
     pub file: Option<String>,
-    /// Values by name, as written to `/sys/module/NAME/parameters`.
+    /// Parameters by name. The values are written to `/sys/module/NAME/parameters`.
     pub parameters: BTreeMap<String, String>,
 }
 
@@ -124,14 +124,14 @@ pub enum SetupError {
     /// The text is not JSON, or has the wrong structure.
     #[error("setup.json: {0}")]
     Json(#[from] serde_json::Error),
-    /// Correct structure, but invalid content.
+    /// The structure is correct, but a value is invalid.
     #[error("setup.json: {what} is {value}, but {rule}")]
     Rule {
         /// Path of the field.
         what: String,
-        /// What it holds.
+        /// Value of the field.
         value: String,
-        /// The required form.
+        /// Rule that the value must obey.
         rule: String,
     },
 }
@@ -147,12 +147,12 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Whether hosts have addresses of IPv6.
+    /// Whether hosts have IPv6 addresses.
     pub fn is_ipv6(&self) -> bool {
         self.hosts.iter().any(|host| host.address.is_ipv6())
     }
 
-    /// Length of the IP header of packets of flows.
+    /// Length of the IP header of the flows' packets.
     pub fn ip_header_bytes(&self) -> u32 {
         if self.is_ipv6() {
             40
@@ -161,12 +161,12 @@ impl Setup {
         }
     }
 
-    /// Whether some flow is a user program.
+    /// Whether any flow is a user program.
     pub fn has_programs(&self) -> bool {
         self.flows.iter().any(|f| f.program.is_some())
     }
 
-    /// Individual settings of a direction (`2 * link`; + 1 for b to a).
+    /// Settings of one direction (`2 * link` from a to b, `2 * link + 1` from b to a).
     pub fn direction(&self, direction: usize) -> &Direction {
         &self.links[direction / 2].directions[direction % 2]
     }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Part of the setup: the elements of the network.
+//! Part of the setup: the nodes, hosts and links of the network.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// A network namespace.
+/// A node, which is a network namespace.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// As in the timeline.
+    /// Name of the node, as in the timeline.
     pub name: String,
-    /// What it is.
+    /// Kind of the node.
     pub kind: NodeKind,
 }
 
@@ -23,23 +23,23 @@ pub enum NodeKind {
     Satellite,
     /// A router on the ground.
     Ground,
-    /// A host: an end of flows.
+    /// A host, at which flows end.
     Host,
     /// A router of a chain.
     Router,
 }
 
-/// A host: an end of flows.
+/// A host, at which flows end.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Index into `nodes`.
     pub node: usize,
-    /// Its only address. Hosts have all an IPv4 address, or all one of IPv6.
+    /// The host's only address. All hosts have IPv4 addresses, or all have IPv6 addresses.
     pub address: IpAddr,
     /// Kernel parameters of the host's namespace, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// Pacer of the host's sockets.
+    /// Pacer of the packets of the host's sockets.
     #[serde(default)]
     pub pacing: Pacing,
     /// When the host's sockets acknowledge received data.
@@ -48,7 +48,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The last four bytes of its address, in which addresses of hosts differ.
+    /// The last four bytes of the host's address. They differ between hosts.
     pub fn short_address(&self) -> u32 {
         match self.address {
             IpAddr::V4(address) => address.into(),
@@ -57,18 +57,18 @@ impl Host {
     }
 }
 
-/// Minimum of [`super::Setup::mtu_bytes`]: headers of 60 and 60 bytes, and some payload.
+/// Minimum of [`super::Setup::mtu_bytes`]: two headers of 60 bytes each, and some payload.
 pub const MTU_LEAST_BYTES: u32 = 256;
-/// The same of IPv6 (RFC 8200, 5): the kernel has no IPv6 on an interface with less.
+/// The same minimum for IPv6 (RFC 8200, 5). On an interface with a smaller MTU, the kernel has no IPv6.
 pub const MTU_LEAST_BYTES_IPV6: u32 = 1280;
-/// The most, Ethernet's.
+/// Maximum of [`super::Setup::mtu_bytes`], which is Ethernet's.
 pub const MTU_MOST_BYTES: u32 = 1500;
 
 pub(super) fn mtu_most_bytes() -> u32 {
     MTU_MOST_BYTES
 }
 
-/// Method by which a node forwards packets from one leolink to another.
+/// How a node forwards packets from one leolink to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Forwarding {
@@ -83,63 +83,63 @@ pub enum Forwarding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayedAck {
-    /// Linux's default: the first segments one by one, then every second segment, or after an adaptive timer.
+    /// As Linux does by default: the first segments one by one, then every second segment or after an adaptive timer.
     #[default]
     Adaptive,
-    /// Every second segment from the first on, or after a timer (`guest/ulp/delack.c`).
+    /// Every second segment, beginning with the first, or after a timer (`guest/ulp/delack.c`).
     On,
-    /// Each segment.
+    /// Each segment, immediately.
     Off,
 }
 
-/// Pacers of a host's sockets.
+/// Pacers of the packets of a host's sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
-    /// TCP itself, for congestion controls that request pacing.
+    /// TCP itself, if the congestion control requests pacing.
     #[default]
     Internal,
-    /// The kernel's `fq` on the host's wire, for all sockets.
+    /// The kernel's `fq` on the host's wire. It paces all sockets.
     Fq,
 }
 
-/// A pair of directions; `2 * index` is a to b and `2 * index + 1` is b to a.
+/// A link, which is a pair of directions: `2 * index` from a to b, and `2 * index + 1` from b to a.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Index into `nodes`.
+    /// Node at the end a: index into `nodes`.
     pub a: usize,
-    /// Index into `nodes`.
+    /// Node at the end b: index into `nodes`.
     pub b: usize,
-    /// What it is.
+    /// Kind of the link.
     pub kind: LinkKind,
-    /// Model of the link's directions; wires need none.
+    /// Queueing discipline that models the link's directions. Wires need none.
     pub discipline: Option<Discipline>,
-    /// Fate of its packets when it goes down; `events.bin` contains the decision for each case.
+    /// Fate of the link's packets when the link goes down. `events.bin` contains the decision for each case.
     pub on_down: Option<OnDown>,
-    /// Maximum number of waiting packets; if neither limit is set, the queue is unlimited.
+    /// Maximum number of waiting packets. If neither this limit nor the next is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
-    /// Maximum number of waiting bytes, including the overhead.
+    /// Maximum number of waiting bytes. Frames count with the overhead.
     pub limit_bytes: Option<u32>,
-    /// Bytes added to the Ethernet frame (IP packet + 14).
+    /// Number of bytes that the link adds to the Ethernet frame (IP packet + 14 bytes).
     pub overhead_bytes: i32,
-    /// Neighbours are resolved by ARP each time that the link comes up.
+    /// Whether ARP resolves neighbours each time that the link comes up.
     pub arp: bool,
-    /// netem and jitter only: packets to which the limit applies.
+    /// Packets that count towards the limit; only for netem and jitter.
     #[serde(default)]
     pub queue_counts: QueueCounts,
-    /// Further settings of each direction: a to b, b to a.
+    /// Further settings of the two directions: a to b, then b to a.
     #[serde(default)]
     pub directions: [Direction; 2],
 }
 
 impl Link {
-    /// Queueing disciplines model its directions; a wire has none, unless it is jittered.
+    /// Whether queueing disciplines model the link's directions. A wire has none, unless it is jittered.
     pub fn is_modelled(&self) -> bool {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }
 
-    /// Whether the queueing discipline is netem, alone or below a tbf.
+    /// Whether the queueing discipline is a netem, either alone or below a tbf.
     pub fn is_by_netem(&self) -> bool {
         matches!(self.discipline, Some(Discipline::Netem | Discipline::Jitter))
     }
@@ -149,11 +149,11 @@ impl Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkKind {
-    /// Between satellites.
+    /// Link between two satellites.
     Isl,
-    /// Between satellite and ground.
+    /// Link between a satellite and the ground.
     Gsl,
-    /// Between a host and its station: without delay, rate or queue, unless its discipline is `jitter`.
+    /// Link between a host and its station. It has no delay, rate or queue, unless its discipline is `jitter`.
     Wire,
 }
 
@@ -161,48 +161,52 @@ pub enum LinkKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Discipline {
-    /// Ours (`guest/links`).
+    /// leowarp's discipline (`guest/links`).
     Leolink,
-    /// The kernel's.
+    /// The kernel's netem.
     Netem,
-    /// netem (delay, jitter, loss, limit, no rate) below tbf (rate): packets overtake each other, then are serialised.
+    /// A netem (delay, jitter, loss and limit, no rate) below a tbf (rate). Packets overtake each other in the netem,
+    /// and are then serialised.
     Jitter,
 }
 
-/// Fates of a link's packets when it goes down.
+/// Fate of a link's packets when the link goes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
-    /// The packets of the link arrive, and the link still accepts packets that are routed to it.
+    /// The link's packets arrive, and the link still accepts packets that are routed to it.
     Drain,
-    /// The packets of the link are lost, and so are packets sent to it while it is down.
+    /// The link's packets are lost, and so are packets that are sent to the link while it is down.
     Drop,
 }
 
-/// Meanings of the limit of a netem link.
+/// Packets that count towards the limit of a netem link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
-    /// Packets that wait for the serialiser: netem's own limit is increased by the content of the delay line.
+    /// Packets that wait for the serialiser. To achieve this, netem's own limit is increased by the content of the
+    /// delay line.
     #[default]
     Waiting,
-    /// netem's own rule: packets in the delay line count too.
+    /// Packets that wait for the serialiser, and packets in the delay line. This is netem's own rule.
     WaitingAndFlying,
 }
 
-/// Settings of a direction; only for the discipline leolink.
+/// Settings of a direction. They only apply to the discipline leolink.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Direction {
-    /// Queue before the serialiser; None = a fifo with the link's limits.
+    /// Queue before the serialiser. None = a fifo with the link's limits.
     pub queue: Option<Queue>,
-    /// False: a packet with a smaller delay overtakes.
+    /// Whether packets stay in order. If false, a packet with a smaller delay overtakes others.
     pub in_order: bool,
-    /// Length of the packets with which the delay was measured; the measured delay includes their transmission time.
+    /// Length of the packets with which the delay was measured. The measured delay includes their transmission time.
     pub probe_bytes: u32,
-    /// Rows of its table of capacity in `tables.bin`; 0 = no table, rates are events.
+    /// Number of rows of the direction's table of capacity in `tables.bin`. 0 = there is no table, and rates are
+    /// events.
     pub capacity_rows: usize,
-    /// Rows of the direction's table of delay and loss in `tables.bin`; 0 = no table, both are events.
+    /// Number of rows of the direction's table of delay and loss in `tables.bin`. 0 = there is no table, and both are
+    /// events.
     pub channel_rows: usize,
 }
 
@@ -219,7 +223,7 @@ impl Direction {
     }
 }
 
-/// Maximum number of waiting packets in a direction in which packets overtake.
+/// Maximum number of waiting packets in a direction in which packets may overtake others.
 pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 
 /// A queue before a serialiser.
@@ -228,13 +232,13 @@ pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 pub struct Queue {
     /// The queueing discipline.
     pub kind: QueueKind,
-    /// The discipline marks packets that support marking instead of dropping them.
+    /// Whether the discipline marks packets instead of dropping them, if they support marking.
     pub ecn: bool,
-    /// Parameters of the discipline by name; see [`QueueKind::parameters`].
+    /// Parameters of the discipline, by name: see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
-    /// If neither limit is set, the link's limits apply.
+    /// Maximum number of waiting packets. If neither this limit nor the next is set, the link's limits apply.
     pub limit_pkts: Option<u32>,
-    /// If neither limit is set, the link's limits apply.
+    /// Maximum number of waiting bytes. If neither limit is set, the link's limits apply.
     pub limit_bytes: Option<u32>,
 }
 
@@ -242,15 +246,15 @@ pub struct Queue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueKind {
-    /// leolink's own.
+    /// leolink's own fifo.
     Fifo,
-    /// RFC 8289.
+    /// CoDel (RFC 8289).
     Codel,
-    /// RFC 8290.
+    /// FQ-CoDel (RFC 8290).
     FqCodel,
-    /// RFC 8033.
+    /// PIE (RFC 8033).
     Pie,
-    /// PIE for each of many flows.
+    /// PIE, applied separately to each of many flows.
     FqPie,
     /// Common Applications Kept Enhanced, without its shaper.
     Cake,
@@ -259,7 +263,7 @@ pub enum QueueKind {
 }
 
 impl QueueKind {
-    /// The kernel's name.
+    /// Name of the discipline in the kernel.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",

@@ -13,61 +13,63 @@ pub struct Observe {
     pub counters_ns: Option<i64>,
     /// Interval between readings of the queues; None = no readings.
     pub queues_ns: Option<i64>,
-    /// Both ends of each flow are captured and matched; false: no tables of packets, bins, drops of flows, echoes,
-    /// reordering.
+    /// Whether both ends of each flow are captured and matched. If false, there are no tables of packets, bins, drops
+    /// of flows, echoes and reordering.
     pub truth: bool,
-    /// By what.
+    /// How packets are captured.
     #[serde(default)]
     pub capture: Capture,
-    /// D_T and B_T of RFC 5236.
+    /// The thresholds D_T and B_T of RFC 5236.
     pub reordering_threshold_pkts: u32,
     /// Width of the windows in which reordering is measured; None = no windows.
     pub reordering_window_ns: Option<i64>,
-    /// Time before and after a route change in which a flow's reordering is measured.
+    /// Times before and after a route change. The reordering of a flow is measured in between.
     pub around_changes_ns: (i64, i64),
-    /// Selection of stored packets.
+    /// Selection of the packets that are stored.
     pub packets: Packets,
-    /// For `changes`: intervals of sending time; sorted, disjoint, half open.
+    /// Only for `changes`: intervals of sending time in which packets are stored. They are sorted, disjoint and
+    /// half-open.
     pub windows_ns: Vec<(i64, i64)>,
-    /// Ends at which a pcapng of the first flow is written.
+    /// Ends of the first flow at which a pcapng file is written.
     pub pcap: Pcap,
-    /// Bytes stored of each frame.
+    /// Number of bytes that are stored of each frame.
     pub pcap_snap_bytes: u32,
 }
 
-/// Packets that are stored. Late, lost and retransmitted packets are always stored, unless `none`.
+/// Selection of the packets that are stored. Late, lost and retransmitted packets are always stored, except with
+/// `none`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Packets {
-    /// No packets; bins and totals are recorded nevertheless.
+    /// No packets. Bins and totals are recorded nevertheless.
     None,
     /// Packets inside the windows.
     Changes,
-    /// All.
+    /// All packets.
     All,
 }
 
-/// Ends at which a pcapng is written.
+/// Ends of the first flow at which a pcapng file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pcap {
-    /// None.
+    /// Neither end.
     None,
-    /// The first flow's source.
+    /// The source of the first flow.
     Source,
-    /// The first flow's destination.
+    /// The destination of the first flow.
     Destination,
-    /// Both.
+    /// Both ends.
     Both,
 }
 
-/// Methods of capturing packets.
+/// How packets are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Capture {
-    /// Taps of the guest kernel, if it supports them.
+    /// By taps of the guest kernel, if the kernel has them.
     #[default]
     Taps,
-    /// Packet sockets.
+    /// By packet sockets.
     Sockets,
 }

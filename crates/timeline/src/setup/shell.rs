@@ -14,13 +14,13 @@ pub struct Shell {
     pub command: Vec<String>,
     /// All environment variables of the program.
     pub environment: BTreeMap<String, String>,
-    /// Root of the program: a directory of the host, in the notation of the guest's hostfs.
+    /// Root of the program: a directory of the host, as the guest's hostfs names it.
     pub root: String,
-    /// Size limit of the program's files.
+    /// Maximum size of the program's files.
     pub storage_bytes: u64,
-    /// The program runs on the user's terminal; None = its outputs are pipes.
+    /// Size of the user's terminal, on which the program runs. None = the program's outputs are pipes.
     pub terminal: Option<Terminal>,
-    /// Without a terminal: file of the boot's `in/` that serves as standard input; None = no input.
+    /// Only without a terminal: file in the boot's `in/` that serves as standard input. None = there is no input.
     pub input: Option<String>,
 }
 
@@ -28,8 +28,8 @@ pub struct Shell {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terminal {
-    /// Lines of text.
+    /// Number of lines of text.
     pub rows: u16,
-    /// Characters per line.
+    /// Number of characters per line.
     pub columns: u16,
 }

@@ -25,7 +25,7 @@ STEP_NS = 50_000_000
 
 
 def used(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """A flow's goodput over a time as a share of the path's capacity; the worst whole second decided."""
+    """A flow's goodput in an interval as a share of the path's capacity; the worst whole second decided."""
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])
     carries_bps = capacity_bps(run, flow, from_ns, until_ns)
     _, start_ns, rates = _least_used(run, flow, from_ns, until_ns)
@@ -72,7 +72,7 @@ def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measur
     ends_ns = np.arange(first_ns + WINDOW_NS, run.end_ns + 1, STEP_NS)
     got = received_bytes(run, flow, ends_ns) - received_bytes(run, flow, ends_ns - WINDOW_NS)
     rate_bps = got * 8e9 / WINDOW_NS
-    # The capacity used is that after the step. A case has one step, and its rate stays.
+    # The capacity after the step is used. A case has one step, and its rate stays.
     carries_bps = capacity_bps(run, flow, first_ns, run.end_ns)
     reached = np.flatnonzero(rate_bps >= level_ratio * carries_bps)
     if len(reached) == 0:

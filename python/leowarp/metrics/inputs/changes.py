@@ -3,7 +3,7 @@
 which effects followed.
 
 Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not those that the route
-computation used. They differ if links are updated more often than routes.
+computation used. The two delays differ if links are updated more often than routes.
 
 The routes determine what is a route change, and its number (`leowarp.routes.path_numbers`).
 """
@@ -26,8 +26,8 @@ from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths
 
 ATTRIBUTION_NS = 5_000_000_000
 """Default length of the window after a change in which retransmissions, losses and DSACKs are attributed to it. The
-window ends earlier if the next change comes sooner. This is well above the longest transient that `frederiksen2024`
-reports (a few seconds)."""
+window ends earlier if the next change comes sooner. The default is well above the longest transient that
+`frederiksen2024` reports (a few seconds)."""
 
 ARROW = " > "
 """Separates the nodes of a path in text. A space would not do, because names may contain spaces ("Cape Town")."""
@@ -45,8 +45,8 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Route updates of one ordered pair of stations, in chronological order.
 
     Returns: DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names from the source
-        on; None = no path), `path_id`, and `change_id`. The last is missing if the update did not change the path. The
-        result is cached and shared; do not modify it.
+        on; None = no path), `path_id`, and `change_id`. `change_id` is missing if the update did not change the path.
+        The result is cached and shared; do not modify it.
     """
     if len(tables.routes) == 0:
         return _no_routes()
@@ -69,8 +69,8 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
-    """A table without routes. It is cached, because paths without changes need no routes, and the small runs of a study
-    ask for it thousands of times."""
+    """A table without routes. The table is cached, because the small runs of a study ask for it thousands of times: a
+    path that never changes needs no routes."""
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
@@ -84,8 +84,8 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
-    # Each entry has the instants, the delays, the number of hops and the number of a path. They are joined only once at
-    # the end, because a run may have thousands of rows.
+    # Each entry has the instants, the delays, the number of hops and the number of a path. The lists are joined only
+    # once at the end, because a run may have thousands of rows.
     pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
@@ -173,7 +173,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
     """Time at which the last node had its new route to a host of the pair, between this route update and the next. If
-    the update changed no node's route, its own time.
+    the update changed no node's route, the result is the time of the update itself.
     """
     last_ns = int(t_ns)
     for station in pair:
@@ -215,8 +215,8 @@ def route_changes(
             # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
-            # Both paths may use the same link (that of a mobile channel). They share its delay, which already has the
-            # new value here.
+            # Both paths may use the same link (that of a mobile channel). Both paths then have the delay of this link,
+            # which already has its new value here.
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
             # An access link on both paths does not change, so its delay is not a part of the change.
@@ -235,9 +235,9 @@ def _base_delay_ns(
     tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
     stay: Mapping[Pair, tuple[int, int]],
 ) -> int | None:  # fmt: skip
-    """Propagation delay along a path, in ns. For each link, the delay at the first of the instants is added. The delay
-    of a channel varies within a slot. Its minimum from the second instant to the third is used, or its minimum over the
-    period that `stay` gives. None if there is no path."""
+    """Propagation delay along a path, in ns. For each link, the delay at the first of the instants is added. For a
+    channel, whose delay varies within a slot, this is the minimum from the second instant to the third. `stay` may give
+    another period for this minimum. None if there is no path."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -287,8 +287,8 @@ def _left_behind(
 ) -> dict[str, Any]:
     """Queues at the change, on the links that the path leaves and on the links that it newly uses.
 
-    With `drain`, newer packets overtake those that wait at the old links. The wait there is therefore the most that
-    these can be late (docs/concepts/in-flight-rules.md).
+    With the in-flight rule `drain`, newer packets overtake those that wait at the old links. A packet can therefore be
+    late by at most the waiting time at the old links (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
         return dict.fromkeys(
@@ -328,8 +328,8 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
 
 
 class _Consequences:
-    """The packets of some flows. They are sorted only once, because a run has about a hundred changes and millions of
-    packets."""
+    """The packets of some flows. The packets are sorted only once, because a run has about a hundred changes and
+    millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows

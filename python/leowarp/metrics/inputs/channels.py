@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of directions from a timeline. They give capacity, delay and loss as functions of time, which are known from
-the start.
+"""Tables of directions from a timeline. The tables give capacity, delay and loss as functions of time, which are known
+from the start.
 
 Measured paths, access links and mobile channels use such tables (design/interfaces.md, section 13).
 """
@@ -38,8 +38,8 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
     each.
 
     timeline: As in `20-timeline.parquet`.
-    Returns: (pyarrow.Table, Channels). The first has the events in their order, and the second the tables. No row is in
-        both.
+    Returns: (pyarrow.Table, Channels). The first result has the events in their order, and the second has the tables.
+        No row is in both.
     """
     is_capacity = pc.equal(timeline["event"], "capacity")
     is_channel = pc.equal(timeline["event"], "channel")

@@ -27,7 +27,7 @@ class LinkValues:
     """Delay and rate of every direction as step functions of time, from the timeline.
 
     timeline: Events, without the rows of tables.
-    channels: Tables of directions. Those of a run are in `tables.channels`.
+    channels: Tables of directions. The tables of a run are in `tables.channels`.
     """
 
     def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:

@@ -57,7 +57,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
     """Time for which each sample of a step function holds: until the next sample, and for the last one until `end_ns`.
 
-    This is the weight of a sample in every time-weighted mean, quantile and distribution here.
+    This time is the weight of a sample in every time-weighted mean, quantile and distribution here.
 
     >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
     [10, 20, 20]
@@ -135,8 +135,8 @@ def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
 
 
 def optional(value: object) -> float | int | None:
-    """The value as a plain Python number; None for null or nan. This is for JSON, in which a missing value is null and
-    never 0."""
+    """The value as a plain Python number; None for null or nan. The conversion is for JSON, in which a missing value is
+    null and never 0."""
     if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
         return None
     if isinstance(value, int | np.integer):

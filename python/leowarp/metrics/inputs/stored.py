@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a run directory, or of a trace in memory. They are checked, and each table is read when a metric first
-needs it."""
+"""Tables of a run directory, or of a trace in memory. The tables are checked, and each table is read when a metric
+first needs it."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _names_in(schema: pa.Schema) -> dict[str, bytes]:
 
 @functools.cache
 def _empty(name: str) -> pd.DataFrame:
-    """A table without rows. It is shared, because nothing here modifies a table."""
+    """A table without rows. The frame is shared, because nothing here modifies a table."""
     return data_frame(TABLES[name].arrow().empty_table(), units=False)
 
 

@@ -127,10 +127,10 @@ class Tables:
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow. They are cached, because many numbers use the same rows.
+        """Rows of one flow. The rows are cached, because many numbers use them.
 
         table: Name of a table with a column `flow`.
-        Returns: DataFrame in the order of the table. It is shared; do not modify it.
+        Returns: DataFrame in the order of the table. The frame is shared; do not modify it.
         """
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
@@ -180,7 +180,7 @@ class Tables:
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
-        # A null means that the row does not have this value. It is not False, so `not` would be wrong here.
+        # A null means that the row does not have this value. A null is not False, so `not` would be wrong here.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
@@ -410,6 +410,6 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
 
 @functools.cache
 def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    """A frame without rows. It is cached, because a study with thousands of small runs needs the same ones each
+    """A frame without rows. The result is cached, because a study with thousands of small runs needs the same ones each
     time."""
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})

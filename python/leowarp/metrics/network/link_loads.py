@@ -23,8 +23,8 @@ from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
-# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. They are needed because
-# `sent_bytes` is payload.
+# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. These bytes are needed
+# because `sent_bytes` is payload.
 _HEADERS_BYTES = {"tcp": 46}
 _OTHER_HEADERS_BYTES = 22
 
@@ -32,15 +32,15 @@ _OTHER_HEADERS_BYTES = 22
 def link_loads(
     tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
 ) -> pd.DataFrame:
-    """Load, longest queue and drops of each direction of a link, for each step in which there is any of them.
+    """Load, longest queue and drops of each direction of a link, for each step with traffic, waiting packets or drops.
 
     flows: The flows by the numbers of the trace (`Run.observed_plan.flows`).
     links: Values of the tables' timeline.
     step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
     ip_header_bytes: Length of the IP header of the flows' packets.
     Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
-        sent onto a path over this direction, divided by what its rate can carry in a step. It is nan if there is no
-        rate limit or the run recorded no bins, and above 1 if more was sent. `queue_max_pkts`: largest number of
+        sent onto a path over this direction, divided by what its rate can carry in a step. The ratio is nan if there is
+        no rate limit or the run recorded no bins, and above 1 if more was sent. `queue_max_pkts`: largest number of
         waiting packets (nan: the run sampled no queues). `dropped_pkts`: number of packets that the link itself
         dropped.
     """
@@ -175,8 +175,8 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         # There are rows only where something changed. Until then, the previous value is valid.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
-        # The maximum is that since the previous sample. It therefore also belongs to the step that ends with this
-        # sample.
+        # The maximum is that since the previous sample. A sample's maximum therefore also belongs to the step that ends
+        # with this sample.
         place = np.maximum(t_ns - 1, 0) // step_ns
         inside = place < steps
         np.maximum.at(most, place[inside], np.where(np.isnan(peak), waiting, peak)[inside])
@@ -195,8 +195,8 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
     """Bits that a direction can carry in each step. nan: no rate limit in the whole step."""
     whole = links.capacity_bits(*link, edges_ns)
-    # A link that is built within a step has no rate before. It is treated as if it had its rate from the start of the
-    # step.
+    # A link that is built within a step has no rate before. Such a link is treated as if it had its rate from the start
+    # of the step.
     late = links.rate_bps(*link, edges_ns[1:] - 1) * np.diff(edges_ns) / 1e9
     return np.where(np.isnan(whole), late, whole)
 

@@ -28,7 +28,7 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     The trace has a row only where something changed, so each value holds until the next row. The queue is empty at 0.
 
     direction: Number of the direction (`tables.direction_of(a, b)`).
-    Returns: The frame. It is shared; do not modify it.
+    Returns: The frame. The frame is shared; do not modify it.
     Raises TraceError if a row has no time.
     """
     known = tables.queues_of_directions
@@ -79,9 +79,9 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
     `utilisation_ratio` is the delivered bits, divided by the bits that the rate could have carried while the link was
     up. `use_on_path_ratio` divides by the bits that it could have carried while a path of the flows used the direction.
-    Both use the bytes that the kernel counted, and both are null for links without a rate limit. They differ if a link
-    stays up after its path has gone. The second may then exceed 1, because such a link still delivers the packets of
-    its queue.
+    Both use the bytes that the kernel counted, and both are null for links without a rate limit. The two ratios differ
+    if a link stays up after its path has gone. The second may then exceed 1, because such a link still delivers the
+    packets of its queue.
 
     Returns: DataFrame, sorted by the number of the direction.
     """
@@ -160,8 +160,8 @@ def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
-    """Times at which each link was up, as (from, until) in ns, from the timeline's `link` events. They apply to both
-    directions."""
+    """Times at which each link was up, as (from, until) in ns, from the timeline's `link` events. The times apply to
+    both directions."""
     spans: dict[frozenset[str], list[tuple[int, int]]] = {}
     timeline = tables.timeline
     if "up" not in timeline.columns:

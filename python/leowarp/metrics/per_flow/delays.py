@@ -2,11 +2,11 @@
 """Delays of all packets of a flow, whether or not the packets are stored: one-way delays in both directions, and round
 trips.
 
-The guest counts each packet in a narrow bin of its delay (table `delays`). It also keeps the minimum, maximum and sum
-of all delays (one-way in `bins`, round trips in `flows`). The number, mean, minimum and maximum are therefore exact. A
-quantile is the smallest delay that this share of the packets does not exceed. The bin that contains it, and its rank
-within the bin, are known exactly. To estimate the value, the delays of a bin are assumed to be spread evenly. The error
-is less than the bin's width, which is less than 1/128 of the delay or 8.192 us; `error_ns` is an upper bound.
+The guest counts each packet in a narrow bin of its delay (table `delays`). The guest also keeps the minimum, maximum
+and sum of all delays (one-way in `bins`, round trips in `flows`). The number, mean, minimum and maximum are therefore
+exact. A quantile is the smallest delay that this share of the packets does not exceed. The bin that contains it, and
+its rank within the bin, are known exactly. To estimate the value, the delays of a bin are assumed to be spread evenly.
+The error is less than the bin's width, which is less than 1/128 of the delay or 8.192 us; `error_ns` is an upper bound.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
     quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for those of TCP flows (see
         `metrics/per_flow/round_trips.py`).
-    Returns: The distribution. It has no bins if nothing arrived, or if the flow has no round trips (pings and UDP).
+    Returns: The distribution. The distribution has no bins if nothing arrived, or if the flow has no round trips (pings
+        and UDP).
     """
     if not tables.has("delays"):
         return None

@@ -45,8 +45,8 @@ def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float
 
     Three kinds of packets are excluded: retransmissions that arrived; originals that begin with the same byte as such a
     retransmission (Karn's algorithm, RFC 6298, section 3); and packets whose ACK was not stored. An original is
-    included if its retransmission was lost. It is also included if a retransmission repeats only a part of it and
-    begins with another byte.
+    included if its retransmission was lost. Such an original is also included if a retransmission repeats only a part
+    of it and begins with another byte.
     """
     packets = tables.of_flow("packets", flow)
     back = (packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()
@@ -180,7 +180,8 @@ def host_counters(tables: Tables, station: str) -> dict[str, float]:
 
 
 def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
-    """Goodput of a TCP flow, and scalars from its socket samples. They are None if sockets were not sampled."""
+    """Goodput of a TCP flow, and scalars from its socket samples. The socket's scalars are None if sockets were not
+    sampled."""
     samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
@@ -212,7 +213,7 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
-    # They are null instead of 0, because without packet truth the number of lost packets is unknown.
+    # The counts are null instead of 0, because without packet truth the number of lost packets is unknown.
     row: dict[str, Any] = dict.fromkeys(
         [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts"]
     )

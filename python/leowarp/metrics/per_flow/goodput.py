@@ -25,7 +25,8 @@ GOODPUT_SERIES = {
     "acked": "bytes cumulatively acknowledged at the sender",
     "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
 }
-"""The three definitions of goodput. They differ around route changes, so every number says which definition it uses."""
+"""The three definitions of goodput. The three series differ around route changes, so every number says which definition
+it uses."""
 
 _COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
 _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}

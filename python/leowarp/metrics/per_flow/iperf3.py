@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that iperf3 reports, as scalars of its flow. They can be compared with sums of the trace."""
+"""Results that iperf3 reports, as scalars of its flow. These scalars can be compared with sums of the trace."""
 
 from __future__ import annotations
 

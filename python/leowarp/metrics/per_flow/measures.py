@@ -24,7 +24,7 @@ kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
 """At least this number of intervals is required (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
-"""A freeze is longer than the mean by at least this. It is also at least three times the mean
+"""A freeze is longer than the mean by at least this time. A freeze is also at least three times the mean
 (kMinIncreaseForFreezeMs)."""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of programs' measurements. Each is computed by hand, and null if nothing was measured."""
+"""Scalars of programs' measurements. Each scalar is computed by hand, and is null if nothing was measured."""
 
 import numpy as np
 import pyarrow as pa

@@ -82,7 +82,8 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
     if len(instants_ns) == 0:
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
-    # The instants are sorted, so only the two neighbours can be near; at the ends these are the same.
+    # The instants are sorted, so only the last one before a time and the first one after it can be near; at the ends,
+    # both are the same instant.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
     return np.minimum(ahead, behind) <= within_ns
@@ -91,7 +92,7 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
 def quantile(values: np.ndarray, q: float) -> float | None:
     """Smallest value that a share `q` of the values does not exceed; None without values. Nothing is interpolated.
 
-    values: float64 array of shape (n,). It must not contain nan; infinite values are the largest.
+    values: float64 array of shape (n,). The array must not contain nan; infinite values are the largest.
 
     >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
     2.0
@@ -135,8 +136,8 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
     if not replies:
         return row
     delay = probed.delay_ns[~probed.is_lost]
-    # Differences are from each reply to the next, whatever was lost in between. This is the jitter that an application
-    # experiences.
+    # Differences are from each reply to the next, whatever was lost in between. The mean of these differences is the
+    # jitter that an application experiences.
     steps = np.abs(np.diff(delay))
     return row | {
         "replies_pkts": len(delay),
@@ -171,7 +172,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
         whole = probed.between(t_ns, until_ns)
         if len(whole.sent_ns) == 0:
             continue
-        # The start and the end of the run are not changes, so no guard time is needed there. Elsewhere it is needed:
+        # The start and the end of the run are not changes, so no guard time is needed there. At a change it is needed:
         # the additional delay at a handover must not affect the minimum and deviation of the slot that follows.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]

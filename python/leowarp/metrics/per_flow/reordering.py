@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the first transmissions of a flow, as the guest measured it while packets passed. It is given for the
-whole run, for windows of sending time, and for the time around each change of the flow's path.
+"""Reordering of the first transmissions of a flow, as the guest measured it while packets passed. Reordering is given
+for the whole run, for windows of sending time, and for the time around each change of the flow's path.
 
 Each scope is a separate sequence that starts with its first packet. The counts of windows therefore do not add up to
 those of the run. A packet that is overtaken across the border of two windows is late in neither of them.
@@ -169,7 +169,7 @@ def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """The ratio part / whole. It is nan where the whole is 0, because such a share is unknown and not 0."""
+    """The ratio part / whole. The ratio is nan where the whole is 0, because such a share is unknown and not 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 

@@ -3,13 +3,13 @@
 
 The round trip of a data packet that arrived (retransmissions too) is the sum of two one-way delays: its own, and that
 of its answer. The answer is the first packet in the other direction that left after the data packet had arrived, and
-that arrived itself. A round trip is therefore the time in links and queues. It excludes the receiver's wait before the
-acknowledgement and any wait for missing packets.
+that arrived itself. A round trip is therefore the time in links and queues. A round trip excludes the receiver's wait
+before the acknowledgement and any wait for missing packets.
 
 The guest counts this time for every packet (`metrics/per_flow/delays.py`). A run of an older version has only stored
-packets. There the round trip is exact if a packet and its answer are both stored. All other packets are known only as
-counts per 50 ms of sending time. The round trip of such a packet is the mean delay of its bin, plus the mean delay of
-the bin in which its answer left. This hides variation within 50 ms, so `rtt_error_ns` is null.
+packets. In such a run, the round trip is exact if a packet and its answer are both stored. All other packets are known
+only as counts per 50 ms of sending time. The round trip of such a packet is the mean delay of its bin, plus the mean
+delay of the bin in which its answer left. This hides variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Round trips of a flow's stored data packets, and means over 50 ms for its other packets.
 
-    Returns: arrays of shape (n,), of types float64, float64 and bool. They are the round trips in ns, the number of
-        packets for which each stands, and whether each is exact. They are not sorted. All are empty without packet
+    Returns: arrays of shape (n,), of types float64, float64 and bool. The arrays are the round trips in ns, the number
+        of packets for which each stands, and whether each is exact. They are not sorted. All are empty without packet
         truth, or if no packet arrived in one of the directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
@@ -93,7 +93,7 @@ class _Way:
         received = floats(packets["received_ns"])[mine]
         # A bin is stored completely if it has as many stored packets as sent packets; no field says so directly.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
-        # A bin from which no packet arrived has no delay. Its packets were lost or are in flight.
+        # A bin from which no packet arrived has no delay. The packets of such a bin were lost or are in flight.
         some = delivered > 0
         self.bin_ns, self.delivered = starts[some], delivered[some]
         self.mean_ns = floats(bins["owd_sum_ns"])[some] / delivered[some]
@@ -124,7 +124,8 @@ class _Way:
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
         is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
-        # Another packet may have left in between, unless all bins up to that packet's bin are stored completely.
+        # Another packet may have left between this instant and the stored packet, unless all bins up to that packet's
+        # bin are stored completely.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
         exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])

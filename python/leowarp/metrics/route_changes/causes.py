@@ -232,8 +232,8 @@ def _of_lost(
 
 
 def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
-    """Time in ns at which each packet that a link lost when it went down was dropped: float64 array of shape
-    (len(lost),), nan if not found.
+    """Drop time in ns of each packet that was lost when a link went down: float64 array of shape (len(lost),), nan if
+    not found.
 
     `packets` has the link at which a packet was dropped, but not the time, which `drops` has. Rows of the two are
     matched by direction and first byte. If packets have equal bytes (retransmissions), the n-th one sent is assumed to
@@ -249,7 +249,7 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change of each retransmission: that of the first transmissions, among the candidates, that contained its bytes.
+    """Change that caused each retransmission: the one that belongs to the candidates with its bytes.
 
     data: Data packets of one flow.
     again, candidates: bool arrays of shape (len(data),). Retransmissions whose cause is searched, and first
@@ -264,14 +264,15 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     order = np.flatnonzero(candidates)
     # First transmissions do not overlap, so they are also in the order of their ends.
     order = order[np.argsort(seq[order], kind="stable")]
-    # The candidates that overlap are those from the first one that ends after the retransmission's first byte to the
-    # last one that begins before its last byte.
+    # The first candidate that overlaps is the first one that ends after the retransmission's first byte, and the last
+    # one is the last that begins before the retransmission's last byte.
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
-    # Number of times that the cause has changed up to each candidate. It must not change between `low` and `high`.
+    # Number of times that the cause has changed up to each candidate. This number must not change between `low` and
+    # `high`.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)

@@ -67,8 +67,8 @@ def test_the_changes_are_those_that_the_routes_number(tables):
     [
         (20 * S - 1, 20 * S, 0),
         (40 * S - MS, 40 * S + 90 * MS, 1),
-        # The packet is sent at the instant of the change. It takes the new path, and no change comes while it is in
-        # flight.
+        # The packet is sent at the instant of the change. The packet takes the new path, and no change comes while it
+        # is in flight.
         (20 * S, 20 * S + 80 * MS, NONE),
         (30 * S, 30 * S + 80 * MS, NONE),
     ],

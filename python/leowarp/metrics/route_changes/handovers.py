@@ -19,8 +19,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
 
 LEAST_PROBES = 5
-"""At least this many probes must be sent in the second before a change, and as many in the second after it. This means
-an interval of at most 200 ms."""
+"""At least this many probes must be sent in the second before a change, and as many in the second after it. This
+requirement means an interval of at most 200 ms."""
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
@@ -106,8 +106,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Quantiles over the changes of a flow's path (`scalars.of_flows.RECOVERY`). Only changes whose number is known
-    count.
+    """Quantiles over the changes of a flow's path (`scalars.of_flows.RECOVERY`). Changes for which a quantity is
+    unknown do not count in its quantiles.
 
     If goodput did not recover within the window after a change, this change counts as longer than any other. A quantile
     at such a change is None.

@@ -71,7 +71,7 @@ def test_base_delays_of_slots_leave_the_spikes_out(result):
     assert down["delay_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert down["delay_after_ns"].tolist() == list(syn.BASE_NS[1:])
     assert result.summary["route_changes"] == 4
-    # The delay of the path itself changes all the time. Its mean must be that of the table.
+    # The delay of the path itself changes all the time. The mean of this delay must be that of the table.
     frame = result.path_delay[DOWN]
     assert frame["delay_ns"].max() == syn.SPIKE_NS
     assert len(frame) == syn.END_NS // MS
@@ -142,7 +142,8 @@ def test_probes_of_the_summary(result):
     assert (ping["loss_runs"], ping["loss_run_max_pkts"]) == (5, 2)
     assert (ping["changes_with_loss_ratio"], ping["changes_with_one_loss_ratio"]) == (1.0, 0.75)
     assert ping["rtt_min_ns"] == syn.UP_NS + syn.BASE_NS[0]
-    # Five levels of 25 values make 24 differences each; the remaining differences are 0.
+    # Each of the five levels has 25 values, and thus 24 differences; apart from the differences between levels, all are
+    # 0.
     steps = [abs(b - a) for a, b in zip(syn.BASE_NS[:-1], syn.BASE_NS[1:], strict=True)]
     assert ping["rtt_step_mean_ns"] == round(sum(steps) / 593)
 
@@ -193,8 +194,8 @@ def test_recovery_after_each_change(result):
     # Before a change, no packet has the jitter of the odd milliseconds. The spike after it is 60 ms.
     assert rows["delay_mean_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert rows["spike_ns"].tolist() == [syn.SPIKE_NS - base for base in syn.BASE_NS[:-1]]
-    # The packet is lost 100 ms after the change and retransmitted 200.5 ms later. It arrives in the bin that begins at
-    # 300 ms, and then goodput has recovered.
+    # The packet is lost 100 ms after the change and retransmitted 200.5 ms later. The packet arrives in the bin that
+    # begins at 300 ms, and then goodput has recovered.
     assert rows["duration_ns"].tolist()[:3] == [300 * MS] * 3
     flow = result.summary["flows"][1]
     assert (flow["recovery_p50_ns"], flow["recovery_p90_ns"], flow["recovered_ratio"]) == (300 * MS, 300 * MS, 1.0)

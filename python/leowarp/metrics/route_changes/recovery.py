@@ -27,11 +27,11 @@ RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """Definition of "recovered". The descriptions of the numbers in the recovery table use it.
+    """Definition of "recovered". The descriptions of the numbers in the recovery table quote its defaults.
 
-    Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. Its figures show transients from some hundred
-    milliseconds to about two seconds. `within_ns` was 10 s at first. In a run of 200 s with CUBIC, overflowing queues
-    then fell into this time.
+    Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. The figures of this study show transients from
+    some hundred milliseconds to about two seconds. `within_ns` was 10 s at first. In a run of 200 s with CUBIC,
+    overflowing queues then fell into this time.
 
     before_ns: The mean before a change is that of this time, which ends with the change.
     share_ratio: A flow has recovered when its rate is at least this share of that mean ...
@@ -155,7 +155,7 @@ class _Life:
         when, received = self._when, self._received
         if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
             return nothing
-        # These are the samples of the window, with one more on either side for the interpolation.
+        # The samples of the window are used, with one more on either side for the interpolation.
         low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
         high = int(np.searchsorted(when, until_ns, side="left")) + 1
         last_ns = min(until_ns, int(when[-1]))
@@ -175,7 +175,7 @@ class _Life:
             "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
             "fell_after_ns": None if fell is None else fell * rule.bin_ns,
             # Without a fall, the flow recovers at once. After a fall without recovery in the window, the duration is
-            # unknown. It is not the length of the window.
+            # unknown. The duration is not the length of the window.
             "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
             "recovered": fell is None or back is not None,
         }

@@ -17,7 +17,8 @@ from leowarp.metrics.per_flow.goodput import Life, counter
 
 IPV4_HEADER_BYTES = 20
 IP_BYTES = 1500
-"""Length of a full packet including the IP header. It is Ethernet's largest payload, and the largest `network.mtu`."""
+"""Length of a full packet including the IP header. This length is Ethernet's largest payload, and the largest
+`network.mtu`."""
 
 ETHERNET_BYTES = 14
 """Length of the Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
@@ -62,7 +63,8 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 def mean_path_capacity(
     tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
 ) -> float | None:
-    """Mean rate of the slowest link over a time, in bit/s, weighted by time. It counts as 0 while there is no path.
+    """Mean rate of the slowest link over a time, in bit/s, weighted by time. The rate counts as 0 while there is no
+    path.
 
     Between two route changes, the slowest link is the one with the smallest mean rate.
 
@@ -112,10 +114,10 @@ def below_capacity_ratio(
 ) -> float | None:
     """Share of a flow's life in which its goodput was below `BELOW_RATIO` of the capacity of its path.
 
-    It is counted in whole seconds of the run's clock that lie within the flow's life and its samples. The capacity of a
-    second is the mean rate of the slowest link of the path in force. If the path changes within the second, both paths
-    count in proportion. Seconds without any capacity are left out. The result is None if no link has a rate limit, or
-    if no whole second was sampled.
+    This share is counted in whole seconds of the run's clock that lie within the flow's life and its samples. The
+    capacity of a second is the mean rate of the slowest link of the path in force. If the path changes within the
+    second, both paths count in proportion. Seconds without any capacity are left out. The result is None if no link has
+    a rate limit, or if no whole second was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
@@ -145,8 +147,8 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Payload rate that the path allows a flow with full segments during its life, and the share of this that the
-    flow's goodput is. The capacity is that of the path, even if other flows use it too.
+    """Payload rate that the path allows a flow with full segments during its life, and the flow's goodput as a share of
+    this rate. The capacity is that of the path, even if other flows use it too.
 
     pair: (str, str). Source and destination of the flow.
     lived: The result of `life(...)` for the flow.

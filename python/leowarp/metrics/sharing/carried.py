@@ -4,7 +4,8 @@ does, the run is invalid, and `check_carried` raises an error.
 
 Each packet that arrives has passed the last link with a rate before its host, and no packet of a flow is in flight
 before the flow begins. The payload with its headers is therefore at most what this link can carry at its rate, and at
-most what the link counted. In a window within a life, more may be delivered when a missing packet arrives.
+most what the link counted. In a shorter window within the life of a flow, more than this may be delivered: data that
+waited for a missing packet count when this packet arrives.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class _Load:
     headers_bytes: int
 
     def link_bits(self, overhead_bytes: float) -> float:
-        """Number of bits that this load is on a link that adds an overhead to each IP packet."""
+        """Number of bits that a link counts for this load, if the link adds an overhead to each IP packet."""
         return 8 * (self.payload_bytes + self.pkts * (self.headers_bytes + overhead_bytes))
 
 
@@ -141,8 +142,8 @@ class _LastLinks:
             taken = [link for link in self._tables.links_of(paths[0]) if self._links.is_shaped(*link)]
             if taken:
                 return taken[-1:]
-        # A packet in flight at a change follows the routing table of the node that it has reached. Its last link may
-        # therefore be on no path of the pair.
+        # A packet in flight at a change follows the routing table of the node that it has reached. The last link of
+        # such a packet may therefore be on no path of the pair.
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:

@@ -57,7 +57,7 @@ def flow_ends(full, **changed):
 
 def test_a_completion_that_is_too_early_fails_the_run(full):
     took_ns = float(full.tables.flows["completion_ns"].iloc[0])
-    # The check allows only for the start, a round trip of zero length, and one packet.
+    # The tolerance of the check covers only the start, a round trip of zero length, and one packet.
     check(full, flows=flow_ends(full, completion_ns=took_ns - 20 * MS))
     flows = flow_ends(full, completion_ns=took_ns / 2)
     with pytest.raises(TraceError, match=r"flow 0: .* of which hub>B alone carried"):
@@ -72,11 +72,11 @@ def test_payload_that_no_link_counted_fails_the_run(full):
     sockets = full.tables.sockets.copy()
     last = sockets.index[sockets["flow"] == 1][-1]
     check(full, sockets=sockets)
-    # This is more than the packets in flight at the end, which the link has counted.
+    # The link has also counted packets that are in flight at the end, but fewer than these 20.
     sockets.loc[last, "bytes_received"] += 20 * 1448
     with pytest.raises(TraceError, match=r"flow 1: .* of which hub>D alone carried"):
         check(full, sockets=sockets)
-    # The rate of its link would allow this.
+    # The link's rate alone would allow these 20 packets.
     missing = full.tables.missing | {"linktotals"}
     check(full, sockets=sockets, linktotals=full.tables.linktotals[:0], missing=missing)
 

@@ -29,7 +29,7 @@ from leowarp.metrics.per_flow.goodput import Life, life
 from leowarp.metrics.per_flow.iperf3 import said
 
 LEAST_NS = 1_000_000_000
-"""This is several round trips of any path over LEO satellites."""
+"""This time is several round trips of any path over LEO satellites."""
 
 LEAST_RATIO = 0.1
 """Smallest share of the longer of two lives in which they must compete."""
@@ -152,8 +152,8 @@ class _Paths:
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """Times at which the paths of two pairs use the same direction. If the two pairs are the same, this is
-        always."""
+        """Times at which the paths of two pairs use the same direction. If the two pairs are the same, the result is
+        all of the time."""
         if one == other:
             return ALWAYS
         key = (min(one, other), max(one, other))

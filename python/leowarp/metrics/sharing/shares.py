@@ -3,8 +3,8 @@
 
 `metrics/sharing/competition.py` defines which flows compete, and when. The share of a flow is its goodput in order at
 the receiver, divided by the sum of its own and its competitors' goodput. Only times at which it competes with all of
-them count. Jain's index of n rates x is (sum x)^2 / (n sum x^2). It is 1 if all are equal, and 1/n if one flow has
-everything (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its competing flows form one group in
+them count. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all are equal, and 1/n if one flow
+has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its competing flows form one group in
 which each competes with every other.
 """
 
@@ -182,7 +182,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     """Goodput and share of each TCP flow in bins: `t_ns, flow, goodput_bps, share_ratio, jain_index`, flow by flow.
 
     A flow has rows for the bins that lie within its life. Share and index cover the flow and those of its competitors
-    that live during the whole bin. They are null if no competitor does.
+    that live during the whole bin. Share and index are null if no competitor lives during the whole bin.
 
     flows: `plan.flows`; only TCP flows have rows.
     bin_ns: Length of a bin.

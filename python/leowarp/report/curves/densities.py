@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
 
-They draw shares by a whole number. The shares may come from a capture, a run, a window of a run, or a study.
+Each figure shows shares over a whole number, for instance over the displacement. The shares may come from a capture, a
+run, a window of a run, or a study.
 
 >>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP
@@ -116,7 +117,7 @@ def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "",
 
 
 def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure that consists of `draw_n_reordering`. Its parameters are those of `density`, but densities without
+    """A figure that consists of `draw_n_reordering`. The parameters are those of `density`, but densities without
     packets are allowed."""
     return _figure(draw_n_reordering, densities, footer, title, y_scale)
 
@@ -166,7 +167,7 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
 
 
 def _range(densities: Sequence[Shares]) -> tuple[float, float]:
-    """Smallest and largest share that is not 0; (0, 0) if there is none."""
+    """Smallest and largest of the shares that are not 0; (0, 0) if all are 0."""
     values = np.concatenate([np.zeros(0), *(shares.nonzero()[1] for shares in densities)])
     return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of a power series. It shows the first seconds with their states, the distribution beside that of the model,
-and the fades."""
+"""A figure of a power series. The figure shows the first seconds with their states, the distribution beside that of the
+model, and the fades."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
 MOST_SLOTS = 60
-"""With more lines than this, they would hide the data."""
+"""More lines than this would hide the data."""
 
 
 def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:

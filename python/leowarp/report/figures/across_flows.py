@@ -70,7 +70,8 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", va="center", color="#555555")
     top = float(known.max()) if len(known) and known.max() > 0 else 1.0
     shades = colormaps[colours]
-    # The darkest third of the colours is not used. It would hide the number, or require a second text colour.
+    # The darkest third of the colours is not used. A dark colour would hide the number, or require a second text
+    # colour.
     axes.imshow(values, cmap=shades, vmin=0, vmax=1.4 * top, aspect="auto")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
@@ -108,7 +109,7 @@ def completion(runs: Sequence[RunView]) -> Figure:
     """Completion time of each flow over its size, both logarithmic, with medians over flows of similar size.
 
     If a flow was not complete at its stop or at the end of the run, a hollow triangle marks the time that it had taken
-    by then. Its completion time would have been longer.
+    by then. The completion time of such a flow would have been longer.
 
     runs: One run gets a colour per congestion control; several runs get one colour each.
     """

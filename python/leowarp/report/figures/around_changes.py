@@ -23,8 +23,8 @@ from leowarp.report.figures.manyflows import Named, hit_hardest
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
 
-# Score of a flow whose path did not change. It is below (0, 0), the score of a flow whose path changed without losses,
-# so that the latter is shown first.
+# Score of a flow whose path did not change. The score is below (0, 0), the score of a flow whose path changed without
+# losses, so that the latter is shown first.
 _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
@@ -263,8 +263,8 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
         flow = run.plan.flows[run.main_flow]
         ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
-        # With `routing.reverse = "own"`, the two directions change at different instants. Their sum is therefore
-        # evaluated at the instants of both.
+        # With `routing.reverse = "own"`, the two directions change at different instants. The sum of the two delays is
+        # therefore evaluated at the instants of both.
         grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
         empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
         axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",

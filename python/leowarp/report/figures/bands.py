@@ -63,8 +63,8 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
 
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Low end, median and high end of each column. They are order statistics as in `leowarp.scalars.medians`; nan if a
-    run has no value.
+    """Low end, median and high end of each column. The two ends are order statistics as in `leowarp.scalars.medians`;
+    nan if a run has no value.
 
     values: float array of shape (runs, columns)
     """

@@ -105,7 +105,7 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
         lines.append((first_bits, harq.retransmissions + 1, "all transmissions decode", ":"))
     for bits, times, label, dashes in lines:
         # A codeword can be decoded when the received mutual information is `needed_ratio` times its data
-        # (design/lms-harq.md). Each of its symbols must provide this part of it.
+        # (design/lms-harq.md). Each symbol of the codeword must provide its part of this information.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
         # If even an infinite Es/N0 does not let a symbol carry that many bits, no line is drawn.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:
@@ -113,7 +113,7 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
             level_db = 10 * np.log10(snr_for(harq.modulation, symbol) / times)
             words = f"{label}: {level_db:.1f} dB".replace("-", "\N{MINUS SIGN}")
             axes.axhline(level_db, color="#333333", linewidth=0.9, linestyle=dashes, label=words)
-    # This leaves space for the legend below the deepest fade.
+    # This limit leaves space for the legend below the deepest fade.
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.12 * (high - low), high)
     axes.legend(loc="lower left", ncols=4, frameon=True, framealpha=0.85, edgecolor="none", borderpad=0.2)
@@ -151,8 +151,8 @@ def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -
     bins = max(1, int(np.ceil(end_s / bin_s - 1e-9)))
     place = np.minimum(found.starts_ns // round(bin_s * 1e9), bins - 1)
     counts = np.bincount(place * (told + 2) + kinds, minlength=bins * (told + 2)).reshape(bins, told + 2)
-    # A bin in which no codeword begins has no shares. Its shares become 0 because they are divided by 1. With nan, the
-    # whole stack could not be drawn.
+    # A bin in which no codeword begins has no shares. The shares of such a bin become 0 because they are divided by 1.
+    # With nan, the whole stack could not be drawn.
     shares = 100 * counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     names = [*map(str, range(told + 1)), "lost"]
     if most > TOLD_APART:

@@ -89,8 +89,8 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
         frame = frame[frame["t_ns"] >= skip_s * 1e9]
         x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
         if len(x):
-            # The curve starts at 1 at the smallest value. Its last step ends at the axis, because a logarithmic axis
-            # cannot show zero.
+            # The curve starts at 1 at the smallest value. The last step of the curve ends at the axis, because a
+            # logarithmic axis cannot show zero.
             axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
                       drawstyle="steps-post", label=label, **style)  # fmt: skip
     if not axes.lines:

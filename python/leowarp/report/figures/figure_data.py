@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers in a figure, read back from the drawn figure. Each figure of a page has a CSV file with them.
 
-They are taken from matplotlib's artists, not from the tables, so a figure and its file always have the same numbers.
+These numbers are taken from matplotlib's artists, not from the tables, so a figure and its file always have the same
+numbers.
 """
 
 from __future__ import annotations

@@ -82,8 +82,8 @@ MOST_BINS = 1_400
 area, and no dip would be visible."""
 
 DRAWN_BINS = 400
-"""If there are more bins, this number of means is drawn. Each is three to four pixels wide, so that they form one
-line."""
+"""If there are more bins, this number of means is drawn. Each point is three to four pixels wide, so that the points
+form one line."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
@@ -95,7 +95,7 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
     """Time and mean of each group of `joined` bins. If the last group is incomplete, it is left out."""
     whole = len(rate) // joined * joined
-    # Its mean would cover a shorter time than the title says.
+    # The mean of an incomplete group would cover a shorter time than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 

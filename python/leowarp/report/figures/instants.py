@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choose the instant at which figures around a route change show several runs. It is the same for all runs, and follows
-a documented rule."""
+"""Choose the instant at which figures around a route change show several runs. The instant is the same for all runs,
+and follows a documented rule."""
 
 from __future__ import annotations
 

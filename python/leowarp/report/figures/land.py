@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A coarse outline of the land, for orientation on the route map. It is not accurate enough for measurements.
+"""A coarse outline of the land, for orientation on the route map. The outline is not accurate enough for measurements.
 
 The coordinates were entered by hand from well-known positions of capes, bays and cities, with an accuracy of about one
 or two degrees. Small islands, lakes and inland seas are left out, except the Black Sea and the Mediterranean, the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures with more flows than lines can distinguish. They show either bands over all flows over time, or one thin grey
-curve per flow, with the lowest, the median and the highest in colour."""
+"""Figures with more flows than lines can distinguish. Such figures show either bands over all flows over time, or one
+thin grey curve per flow, with the lowest, the median and the highest in colour."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     series: sequence of (t_s, value). There is one entry per flow, with float64 arrays of equal length. A flow counts at
         the instants at which it has a value. Instants are compared with a precision of 1 ns.
     """
-    # If instants of two flows are equal in ns, they may still differ in the last bit as seconds. They would then form
-    # two columns.
+    # If instants of two flows are equal in ns, they may still differ in the last bit as seconds. Equal instants would
+    # then form two columns.
     known = [np.round(t_s, 9) for t_s, _ in series]
     grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
     if not len(grid):

@@ -142,7 +142,7 @@ def _around(run: RunView, t_ns: int) -> _Around:
 def _frame(
     data: pd.DataFrame, late: pd.DataFrame, again: pd.DataFrame, t_ns: int, zero: float, mss: float
 ) -> tuple[float, float, float, float]:
-    """Limits of the axes. They include the overtaken packets, the packets that overtook them, and the first
+    """Limits of the axes. The limits include the overtaken packets, the packets that overtook them, and the first
     retransmissions."""
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()

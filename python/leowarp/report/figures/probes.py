@@ -51,7 +51,7 @@ def draw_probes(
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
     if len(lost_s):
-        # Their height is given in axes coordinates, so they are at the bottom whatever the scale.
+        # The height of the marks is given in axes coordinates, so they are at the bottom whatever the scale.
         axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("round-trip time, ms")
@@ -220,7 +220,7 @@ def _panels(
     panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, run in zip(panels, runs, strict=True):
         draw(axes, run, _ping(run))
-    # This leaves space below the smallest value, so that the marks of lost packets do not touch the dots.
+    # This margin leaves space below the smallest value, so that the marks of lost packets do not touch the dots.
     low, high = panels[0].get_ylim()
     panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
     panels[-1].set_xlabel(worded(runs, words))

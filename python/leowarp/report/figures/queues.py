@@ -26,8 +26,8 @@ def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple
     known: Queues of directions in these bins, if already computed. Newly computed ones are added.
     Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins over the run, and never more bins
         than samples.
-    Returns waiting: float64 array of shape (hops of the longest path, bins). Values are in packets. They are nan where
-        the path in force has fewer links, or where the link has no samples.
+    Returns waiting: float64 array of shape (hops of the longest path, bins). Values are in packets. Values are nan
+        where the path in force has fewer links, or where the link has no samples.
     """
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
@@ -169,8 +169,8 @@ def queues_at_change(
             series = queue_series(run.tables, direction, run.metrics.end_ns)
             t_s = np.arange(-before_s, after_s, 0.05)
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
-            # On any link, a single packet may wait for the previous one. This is not a queue that a change can leave
-            # behind.
+            # On any link, a single packet may wait for the previous one. A single waiting packet is not a queue that a
+            # change can leave behind.
             if value.max() < 2:
                 continue
             kept = link in before and link in after
@@ -192,7 +192,8 @@ def queues_at_change(
 
 
 def _paths_around(run: RunView, t_ns: int) -> list[tuple[str, ...] | None]:
-    """The paths of a view's flow just before an instant and from it on. They are equal if it did not change then."""
+    """The paths of a view's flow just before an instant and from it on. The two are equal if the path did not change
+    then."""
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     # A row of the routes is valid from its instant on, so one ns earlier the old path is in force.

@@ -181,8 +181,8 @@ def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[pd.Series], chosen: str) -> None:
-    """Write a text above the figure. It says which flows are shown, and how many packets RD leaves out because their
-    displacement exceeds the threshold."""
+    """Write a text above the figure. The text says which flows are shown, and how many packets RD leaves out because
+    their displacement exceeds the threshold."""
     lines = [
         f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
         f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "

@@ -105,7 +105,7 @@ class _View:
     def outline(self, degrees: np.ndarray) -> np.ndarray | None:
         """Projection of a polygon of longitudes and latitudes; None if all of it is on the far side.
 
-        Points on the far side are moved onto the edge. This is exact enough to fill a coarse outline.
+        Points on the far side are moved onto the edge. This projection is exact enough to fill a coarse outline.
         """
         closed = np.concatenate([degrees, degrees[:1]])
         # A line that is straight in longitude and latitude is curved on this plane. With a point every 2 degrees, it is

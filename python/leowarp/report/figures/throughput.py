@@ -92,8 +92,8 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
     """Goodput of each TCP flow in each second, and below it Jain's index over the competing flows.
 
     Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
-        is the goodput of each of n competing flows. It is 1 if all are equal, and 1/n (the dotted line) if one flow has
-        everything. If there are several groups of competing flows, the smallest index is drawn.
+        is the goodput of each of n competing flows. The index is 1 if all are equal, and 1/n (the dotted line) if one
+        flow has everything. If there are several groups of competing flows, the smallest index is drawn.
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:
@@ -124,7 +124,7 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         whole = "" if index is None else f", while they compete: {index:.3f}"
         above.set_title(f"{label}: {len(flows)} flows", loc="left", pad=3)
         above.set_ylabel("goodput, Mbit/s")
-        # This leaves space for the legend above the lines.
+        # This margin leaves space for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
         # With many short flows, there may be no second in which several lived. The band is then empty, and an empty
         # legend would give a warning.

@@ -70,8 +70,8 @@ def write_group_comparison(
     ]
     firsts = [group.runs[0] for group in groups]
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Groups are compared by their first runs. The seeds of these differ as those within a group do, so the seed does
-    # not count as a difference.
+    # Groups are compared by their first runs. The seeds of the first runs may differ, as seeds within a group do, so
+    # the seed does not count as a difference.
     body += difference_table(firsts, names, but=("run.seed",))
     body += html.navigation((part[0], part[1]) for part in parts)
     body += "".join(html.section(*part) for part in parts)

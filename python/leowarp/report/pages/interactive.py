@@ -30,16 +30,16 @@ ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packet
 
 
 def chart(runs: Sequence[RunView], element: str) -> str:
-    """HTML of one chart. It must be followed by `library()` on the page.
+    """HTML of one chart. The chart must be followed by `library()` on the page.
 
     runs: Views of TCP flows. Each gets one line in each of the four `ROWS`. If there are more than `MOST_LINES`, the
         flows with the lowest, the median and the highest mean goodput are shown first, and the reader can choose
-        others. For this choice, only flows count that lived at least half as long as the longest one.
+        others. For this choice, flows that lived less than half as long as the longest one do not count.
     element: Id of the chart on the page.
     Returns: The chart. A row is left out if all its lines are 0 or have no data; the page lists such rows. If no row
         remains, the result is "".
     """
-    # This limits the size of the page: a line of 40,000 points has 213 kB in base64.
+    # The limit keeps the page small: a line of 40,000 points has 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
     queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
     lines = [_series(run, most, queues) for run in runs]

@@ -27,7 +27,7 @@ def moving(runs: Sequence[Run], folder: Path) -> str:
     try:
         page = view.write_view(runs, folder / view.FILE)
     except LeowarpError as error:
-        # An old run may lack a table that the animated page needs. Its report is still useful.
+        # An old run may lack a table that the animated page needs. The report of such a run is still useful.
         return f'<p class="quiet">No page on which it moves: {html.text(error.message)}</p>\n'
     globe = "globe, " if any(run.plan.constellation is not None for run in runs) else ""
     words = f"{globe}paths, queues, packets and traces with one clock"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about its network. It lists links and satellites that were busy, dropped packets or had
-queues, and the TCP flows by pair of stations, in tables that can be sorted by any column."""
+"""Section of a run's page about its network. The section lists links and satellites that were busy, dropped packets or
+had queues, and the TCP flows by pair of stations, in tables that can be sorted by any column."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ _PAIRS = {
 
 
 def network_section(view: RunView) -> str:
-    """Tables of links, satellites and pairs of stations. They are folded unless there are many flows. "" if no link
-    carried a packet."""
+    """Tables of links, satellites and pairs of stations. The tables are folded unless there are many flows. "" if no
+    link carried a packet."""
     links = view.metrics.links
     if len(links) == 0:
         return ""

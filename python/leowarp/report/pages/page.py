@@ -382,7 +382,8 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
 
 
 def _python(runs: Sequence[RunView], name: str) -> str:
-    """Two lines of Python that draw a figure. They are to be run in the folder that contains the run directories."""
+    """Two lines of Python that draw a figure. The lines are to be run in the folder that contains the run
+    directories."""
     paths = [_directory(group[0]) for group in by_run(runs)]
     if len(paths) == 1:
         return f"import leowarp as lw\nlw.open({paths[0]!r}).figure({name!r})"

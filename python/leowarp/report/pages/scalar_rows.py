@@ -12,8 +12,8 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""Name of a scalar, or the name with words that replace the declared ones. Other words are needed in a row that is
-below another row than in the declaration."""
+"""Name of a scalar, or the name with words that replace the declared ones. Other words are needed if the row above is
+not the one above it in the declaration."""
 
 
 def scalar_rows(
@@ -44,7 +44,7 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Words by name, for rows that are 0 in every column in which they are known, and are known in at least one.
+    """Words by name, for rows that have at least one known value and whose known values are all 0.
 
     rows: Names of declared scalars.
     declared, columns: The parameters of `scalar_rows`.

@@ -27,8 +27,8 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""Scalars of a flow that may be among them, the preferred ones first. From each group, only the first that is known is
-used."""
+"""Scalars of a flow that may be among these values, the preferred ones first. From each group, only the first that is
+known is used."""
 
 FLOW_ROWS = (
     "congestion_control",
@@ -104,7 +104,7 @@ def first_numbers(runs: Sequence[RunView]) -> str:
         otherwise their median. The text says which of the two it is.
     """
     of_runs = [_first_of(run) for run in runs]
-    # The labels of the first run come first. They are followed by those that only later runs have.
+    # The labels of the first run come first. These labels are followed by those that only later runs have.
     wanted = list(dict.fromkeys(label for numbers in of_runs for label in numbers))[:MOST_FIRST]
     if len(runs) > 1:
         rows = [_row(label, [numbers.get(label) for numbers in of_runs]) for label in wanted]

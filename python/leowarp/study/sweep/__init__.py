@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs from one file: all combinations of parameters and seeds. They are made in parallel, can be continued after
-an interruption, and result in one data set.
+"""Many runs from one file: all combinations of parameters and seeds. The runs are made in parallel, can be continued
+after an interruption, and result in one data set.
 
 The steps of a study and their modules, each of which imports only those before it:
 

@@ -70,7 +70,7 @@ class Batch:
 
     def encode(self) -> dict[str, Any]:
         """The batch as JSON, for `DaskWorkers`; `decode` is the inverse."""
-        # A maker can be an object of any class, so it is pickled. This is safe, because a batch goes only from the
+        # A maker can be an object of any class, so it is pickled. Pickling is safe, because a batch goes only from the
         # process of the study to its own workers, and never through a file.
         return {
             "number": self.number,
@@ -137,7 +137,8 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
 
 
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
-    """Load the plan of an order. Its input files are placed beside it in a separate folder, as in a run directory."""
+    """Load the plan of an order. The plan's input files are placed beside it in a separate folder, as in a run
+    directory."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     write_plan(folder, order.plan, inputs)

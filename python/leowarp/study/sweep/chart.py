@@ -36,7 +36,8 @@ class Chart:
     joined: bool
 
     def svg(self) -> str:
-        """The chart as an `<svg>` element. It is "" if there are no values, or too many lines to distinguish."""
+        """The chart as an `<svg>` element. The result is "" if there are no values, or too many lines to
+        distinguish."""
         known = [value for line in self.lines.values() for value in line if value.known and math.isfinite(value.high)]
         # Readers cannot distinguish more lines than there are colours. The table below the chart has all of them.
         if not known or not 1 <= len(self.lines) <= len(COLOURS):
@@ -90,7 +91,7 @@ class Chart:
 
 
 def _axis(low: float, high: float) -> tuple[float, float, float]:
-    """Ends and tick spacing of an axis. It begins at 0, unless all values are far from 0."""
+    """Ends and tick spacing of an axis. An axis begins at 0, unless all values are far from 0."""
     # If an axis began just below the smallest value, the ratio between small and large values would seem larger than it
     # is.
     low = 0.0 if low >= 0 and low < 0.7 * high else low

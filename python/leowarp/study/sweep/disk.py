@@ -19,7 +19,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""End of the names of temporary files. Their names also begin with a dot, so that readers of a data set ignore them."""
+"""End of the names of temporary files. These names also begin with a dot, so that readers of a data set ignore them."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Errors if names cannot be exchanged: by the kernel (ENOSYS), or by the file system (EINVAL, for instance NFS; see

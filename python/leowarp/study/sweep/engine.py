@@ -204,8 +204,8 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 def layout_of(file: StudyFile) -> Layout:
     """Columns of a study's parameters, and the column by which its results are partitioned.
 
-    This is the first parameter that has few values and whose values are words or counts. If there is none, it is the
-    status of a run.
+    The partition column is the first parameter that has few values and whose values are words or counts. If there is
+    none, it is the status of a run.
 
     Raises ScenarioError if a label equals the name of another column.
     """
@@ -228,7 +228,7 @@ def layout_of(file: StudyFile) -> Layout:
 def _gone_on(folder: Path, options: Options) -> StudyResult:
     """`run_study` for a directory: the study continues as it was last started, even if its file was changed or
     deleted."""
-    # This comes first, so that a directory without a study gets no lock file.
+    # This check comes first, so that a directory without a study gets no lock file.
     read_facts(folder)
     with Holding(folder):
         # The settings are read while the lock is held, because its previous holder may have been started with another
@@ -252,7 +252,7 @@ def _started(
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with Holding(folder):
-        # This is checked again, because another study may have started in the directory in the meantime.
+        # The directory is checked again, because another study may have started in it in the meantime.
         _refuse_what_is_not_ours(folder, facts.name)
         return _held(folder, facts, file, planned, options)
 
@@ -280,7 +280,8 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Code that the plans would execute, without repetition. With `trust`, all of it counts as named by the user."""
+    """Code that the plans would execute, without repetition. With `trust`, all of this code is treated as if the user
+    had named it."""
     # Runs of a combination differ only in their seed, so one of them is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
@@ -359,7 +360,8 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """The workers of the named scheduler. Without a scheduler, one process per core, but not more than there are runs.
+    """The workers of the named scheduler. Without a scheduler, there is one local process per core, but there are no
+    more processes than runs.
 
     folder: Directory of the study. Local workers use `.scratch` in it, which is on the disk that needs the space
         anyway.
@@ -393,7 +395,7 @@ def _origin(kernel: str, options: Options) -> Origin:
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """Errors of failed runs by run id. Each has its original kind."""
+    """Errors of failed runs by run id. Each error has its original kind."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()

@@ -3,7 +3,8 @@
 
 Every combination is loaded and checked as in a real start, so a dry run finds the same mistakes. Only parameters of
 modules are not checked, because a dry run compiles nothing. The cost is the mean of those runs of the study that exist
-already. If there are none, the cost is guessed from packets and hops. This is enough to distinguish minutes from days.
+already. If there are none, the cost is guessed from packets and hops. This rough cost is enough to distinguish minutes
+from days.
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
 
 
 def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> tuple[float, bool]:
-    """CPU seconds per run, and whether the value was measured. It is the mean of existing results, or else of the
-    guesses."""
+    """CPU seconds per run, and whether the value was measured. The value is the mean of existing results, or else of
+    the guesses."""
     known_s = [cost_s for cost_s in costs_s.values() if cost_s is not None]
     if known_s:
         return math.fsum(known_s) / len(known_s), True
@@ -122,7 +123,7 @@ def _packets(plan: Plan, place: int) -> float:
         # One ACK is assumed for every second segment.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
-    # These are requests and replies.
+    # The factor of 2 counts requests and replies.
     return 2 * min(most, flow.paced_pkts_per_s * lasts_s)
 
 

@@ -2,9 +2,9 @@
 """A lock that allows only one process to work in the directory of a study. The kernel releases it when its holder ends,
 for whatever reason.
 
-It is a flock(2) on `study.lock`. If the existence of a file were the lock, it would remain after a kill. A flock ends
-with its process. On NFS, Linux turns a flock into a lock on the server, so it also works between machines (flock(2),
-NOTES).
+The lock is a flock(2) on `study.lock`. If the existence of a file were the lock, it would remain after a kill. A flock
+ends with its process. On NFS, Linux turns a flock into a lock on the server, so it also works between machines
+(flock(2), NOTES).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ again."""
 class Holding:
     """`with Holding(folder):` makes this process the only one that works in the directory.
 
-    Raises ScenarioError if another process holds the lock. The error names this process.
+    Raises ScenarioError if another process holds the lock. The error names that other process.
 
     >>> with Holding(folder):                                                          # doctest: +SKIP
     ...     write_plans(folder, facts, runs)

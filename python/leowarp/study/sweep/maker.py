@@ -21,12 +21,12 @@ class Maker(Protocol):
 
     A maker is sent to a worker as a pickle: through a pipe on this machine, or through Dask to other machines. The
     worker must therefore be able to import its class, and it must not contain anything that exists in only one process.
-    It is hashable, because a worker remembers the makers whose checksums it has compared.
+    A maker is hashable, because a worker remembers the makers whose checksums it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Make runs. Yield each as soon as it is made: its position in `plans`, and its result. Its directory is in
-        `out`, unless that is None.
+        """Make runs. Yield each run as soon as it is made: its position in `plans`, and its result. The directory of
+        the run is in `out`, unless that is None.
 
         plans: Plans with the same kernel. The files that they name are beside them.
         scratch: Directory for temporary files.

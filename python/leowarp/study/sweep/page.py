@@ -27,7 +27,7 @@ PAGE = "index.html"
 METRICS = (
     "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
-"""Scalars that the page may show, the preferred ones first. It shows the first one that any run has."""
+"""Scalars that the page may show, the preferred ones first. The page shows the first one that any run has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 """Largest numbers of rows on the page. The data set has all rows."""
@@ -36,8 +36,8 @@ MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Write the page.
 
-    The page is made from the rows alone. It can therefore be rebuilt from a directory, and includes runs of earlier
-    starts.
+    The page is made from the rows alone. The page can therefore be rebuilt from a directory, and includes runs of
+    earlier starts.
 
     runs: All runs of the study.
     table: Rows of the runs that have a result.
@@ -81,7 +81,7 @@ def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
 
 
 def _shortened(values: list[str]) -> str:
-    """The values as one line of text. If there are more than 12, the first six and the last two.
+    """The values as one line of text. If there are more than 12 values, only the first six and the last two are shown.
 
     >>> _shortened([str(seed) for seed in range(1, 31)])
     '1, 2, 3, 4, 5, 6, ..., 29, 30'

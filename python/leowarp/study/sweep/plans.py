@@ -134,8 +134,8 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
         # If a run returns with a later study file, it has the same id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # If nothing changed, the file is not written again. This saves a sync, and the time of the file says when the
-        # study last changed.
+        # If nothing changed, the file is not written again. Leaving it unchanged saves a sync, and the time of the file
+        # says when the study last changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()
@@ -154,15 +154,16 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
-            # A different copy is replaced, because the study file may name another version of the file. Its sha256 is
-            # in the plans.
+            # A different copy is replaced, because the study file may name another version of the file. The sha256 of
+            # the file is in the plans.
             disk.write_file(copy, content)
 
 
 def read_facts(folder: Path) -> StudyFacts:
     """Settings of the last start in a directory.
 
-    They are checked like all input from files. Names must be plain, because the partition becomes names of folders.
+    The settings are checked like all input from files. Names must be plain, because the partition becomes names of
+    folders.
 
     Raises TraceError if the directory is not that of a study.
     """
@@ -181,7 +182,7 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """The runs of the study as it was last started. With `run_id`, only that run, even if it left the study.
+    """The runs of the study as it was last started. With `run_id`, only that run is read, even if it left the study.
 
     run_id: Id of the only run to read, whether or not it is still in the study.
     Returns: Runs in the order of the study. If `run_id` is set, one run or none.

@@ -139,8 +139,8 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
 def schema_of(
     rows: Iterable[Mapping[str, Any]], known: pa.Schema | None, parameters: Mapping[str, pa.DataType]
 ) -> pa.Schema:
-    """A schema with the columns of `known` and of further rows. Their order and types are fixed, so that all files are
-    alike.
+    """A schema with the columns of `known` and of further rows. The order of the columns and their types are fixed, so
+    that all files are alike.
 
     A number is int64 if it is whole in every run, and float64 otherwise. A column that is null in every run so far is
     float64. Types therefore do not depend on how runs are distributed over files.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers of a Dask scheduler: on other machines, under Slurm, or anywhere else that `dask worker` runs.
 
-Each batch is a Dask task. If a worker is lost, Dask gives its task to another one. It gives up after `allowed-failures`
-losses (default 3). Batches and results are sent as plain dictionaries of text.
+Each batch is a Dask task. If a worker is lost, Dask gives its task to another one. Dask gives up after
+`allowed-failures` losses (default 3). Batches and results are sent as plain dictionaries of text.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class DaskWorkers:
             self._counted_at = time.monotonic()
 
     def _events_of(self, future: Future) -> list[Event]:
-        """Events of a batch. Empty if its worker was lost, because Dask then repeats the batch."""
+        """Events of a batch. The result is empty if the batch's worker was lost, because Dask then repeats the
+        batch."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
@@ -110,7 +111,7 @@ class DaskWorkers:
             # The worker with the result is lost, and another worker makes the batch again.
             return []
         except KilledWorker as error:
-            # Dask gives up after one failure more than allowed. In each of them, a worker died.
+            # Dask gives up after one failure more than allowed. In each of these failures, a worker died.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
             # Other failures occur outside `_results`: leowarp is missing there, or has another version.
@@ -164,4 +165,4 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AT_WORK = threading.Lock()
-"""Held while a batch is made."""
+"""This lock is held while a batch is made."""

@@ -97,10 +97,10 @@ class Workers(Protocol):
 class Session:
     """Lets workers make the runs of a task that are not in the store yet.
 
-    If a run has an error, it has failed. If the directories of failed runs are to be kept (`keep = "failed"`), it is
-    repeated for that. If a worker dies, the cause is unknown at first. Its runs are tried again together, and then each
-    alone. If three workers died while making a run, the run counts as failed. If the machine lacks something
-    (`HostError`), this counts against a run only if other runs succeed.
+    If a run has an error, it has failed. If the directories of failed runs are to be kept (`keep = "failed"`), a failed
+    run is repeated for this purpose. If a worker dies, the cause is unknown at first. The runs of its batch are tried
+    again together, and then each alone. If three workers died while making a run, the run counts as failed. If the
+    machine lacks something (`HostError`), this counts against a run only if other runs succeed.
 
     store: Open store. Its `status` says which runs have rows.
     show: Function that is called with a `StudyProgress` after each look at the workers.
@@ -108,7 +108,8 @@ class Session:
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
         self._task, self._store, self._workers, self._show = task, store, workers, show
-        # Failed runs have a row, too. They are repeated only if the caller has dropped their rows (`retry_failed`).
+        # Failed runs have a row, too. Failed runs are repeated only if the caller has dropped their rows
+        # (`retry_failed`).
         self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
         self._under_way: dict[int, _UnderWay] = {}
         self._given = 0
@@ -143,7 +144,7 @@ class Session:
             raise
 
     def _give(self) -> None:
-        """Give batches to free workers. Their size depends on the rate so far."""
+        """Give batches to free workers. The size of batches depends on the rate so far."""
         # The size is computed for each batch, because batches become smaller towards the end.
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
@@ -198,7 +199,7 @@ class Session:
         return rows
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
-        """Rows after a run. There are none if it failed and is repeated to keep its directory.
+        """Rows after a run. There are no rows if the run failed and is repeated to keep its directory.
 
         event: Its `result` is one of `batch.results_of`: `summary`, `costs`, `warnings`, `error`.
         """
@@ -273,7 +274,8 @@ class Session:
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
         # Either the machine lacks something, or this run needs more than the machine has. The next runs decide. No row
-        # is written yet. It would count as failed, and a later start with more memory or disk space would skip the run.
+        # is written yet. With a row, the run would count as failed, and a later start with more memory or disk space
+        # would skip it.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:
@@ -299,7 +301,7 @@ class Session:
         return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        """Store rows. They are counted once they are on disk."""
+        """Store rows. Runs are counted once their rows are on disk."""
         # Rows are on disk before they are counted. Runs that the display shows as done therefore survive a kill.
         self._store.add(rows)
         if rows:

@@ -34,8 +34,8 @@ JOURNAL = "journal.jsonl"
 """File with the rows that are not in a Parquet file yet, one JSON object per line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move into a Parquet file when there are this many, or when this time has passed since the last move. They do not
-move more often, because each Parquet file needs a sync. They do not move less often, because status commands read the
+"""Rows move into a Parquet file when there are this many, or when this time has passed since the last move. Rows do not
+move more often, because each Parquet file needs a sync. Rows do not move less often, because status commands read the
 whole journal each time."""
 
 MOST_FILES = 200
@@ -103,8 +103,8 @@ class Store:
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
-            # `flush` also empties the journal. This must be done before anything is appended: a line torn by a power
-            # cut would corrupt the next one.
+            # `flush` also empties the journal. Emptying the journal must be done before anything is appended: a line
+            # torn by a power cut would corrupt the next one.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -224,8 +224,8 @@ class Store:
         self._journal.close()
 
     def _beside(self) -> Path:
-        """Path at which a new data set is written before it replaces the old one. It is hidden, so that readers ignore
-        it."""
+        """Path at which a new data set is written before it replaces the old one. The path is hidden, so that readers
+        ignore it."""
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
@@ -270,7 +270,8 @@ class Store:
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """Rows in Parquet files, and rows that are only in the journal. This is for readers, which do not hold the lock.
+    """Rows in Parquet files, and rows that are only in the journal. The function is for readers, which do not hold the
+    lock.
 
     folder: Directory of the study. Another process may be writing in it.
     Returns table: The rows in files; None if no file has been written yet.

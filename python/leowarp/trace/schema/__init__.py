@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of the trace tables: name, types, unit and meaning.
 
-They are defined only here, with one module for each group of tables. Several things are made from these definitions:
-the agent's tables (`crates/timeline/src/record/tables.rs`, by `make docs`), Parquet field metadata, pandas attributes,
-the check of the guest's files, and `docs/reference/tables.md`.
+The columns are defined only here, with one module for each group of tables. Several things are made from these
+definitions: the agent's tables (`crates/timeline/src/record/tables.rs`, by `make docs`), Parquet field metadata, pandas
+attributes, the check of the guest's files, and `docs/reference/tables.md`.
 """
 
 from leowarp.trace.schema.columns import TableSchema

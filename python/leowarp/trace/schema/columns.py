@@ -12,7 +12,7 @@ import pyarrow as pa
 from leowarp.base.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
-"""Version in the metadata of each file. It is the same for all tables of the trace."""
+"""Version in the metadata of each file. The version is the same for all tables of the trace."""
 
 
 @dataclass(frozen=True)

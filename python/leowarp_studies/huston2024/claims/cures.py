@@ -126,7 +126,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
-    """A CUBIC flow's share of the goodput beside BBR, beside another CUBIC and beside Reno. Its shares beside CUBIC and
+    """A CUBIC flow's share of the goodput beside BBR, beside another CUBIC and beside Reno. The shares beside CUBIC and
     beside Reno show what counts as fair here.
 
     Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.

@@ -31,7 +31,8 @@ STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
 STUDY_DROP_RATIO = 40 / 70
 """Goodput after a single loss relative to before, in the study's figure 6: the rate falls from 70 to 40 Mbit/s."""
 SHORTEST_S = 2.0
-"""Minimum length of an interval between two cuts. It has four bins of half a second, which a slope needs."""
+"""Minimum length of an interval between two cuts. Such an interval has four bins of half a second, which a slope
+needs."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:

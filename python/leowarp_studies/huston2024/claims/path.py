@@ -232,8 +232,9 @@ def long_term_loss(frames: Frames) -> Outcome:
 def single_losses(frames: Frames) -> Outcome:
     """Number of pings lost at a reconfiguration, and the time without replies.
 
-    The number of lost pings depends on the sending rate. It is therefore checked on pings that wait for each reply, as
-    in the study. The time without replies is checked on the frequent pings; it is known to within their spacing.
+    The number of lost pings depends on the sending rate. This number is therefore checked on pings that wait for each
+    reply, as in the study. The time without replies is checked on the frequent pings; it is known to within their
+    spacing.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """
@@ -276,8 +277,8 @@ def capacity_range(frames: Frames) -> Outcome:
     """Median, lowest and highest goodput of the capacity tests in each direction, compared with figure 2.
 
     A test uses TCP, so its result is below the link's capacity. The link's capacity at the time of a test is listed
-    too. It shows whether the profile is wrong or loss slowed the test. The lowest and the highest value are single
-    tests of 1,464, so their tolerances are wider than those of medians.
+    too. This capacity shows whether the profile is wrong or loss slowed the test. The lowest and the highest value are
+    single tests of 1,464, so their tolerances are wider than those of medians.
 
     Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same for the link's
         capacity) and `used_ratio`.

@@ -3,9 +3,9 @@
 
 Each function takes the study's data sets and returns an `Outcome` with `numbers` in bit/s, packets and ratios. Variants
 are compared on the same path, paired by seed (`evidence.gain`). A ratio of two medians would compare different paths.
-Here, isolated loss limits a loss-based session, not handovers. Without isolated loss, all three congestion controls
-fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal is therefore also run without isolated loss
-(`CLEAN_PEAK`).
+On this path, isolated loss limits a loss-based session, and handovers do not. Without isolated loss, all three
+congestion controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal is therefore also run
+without isolated loss (`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def _lowest_after_peak(trace: Trace) -> float:
 
 # Implements claim 3.8 of huston2024 (figure 7).
 def cubic_off_peak(frames: Frames) -> Outcome:
-    """Two means: that from 12 s on, after the first reconfiguration, and that of the session relative to the one at
-    peak.
+    """Two means: the mean goodput from 12 s on, after the first reconfiguration, and the mean goodput of the session
+    divided by that of the session at peak.
 
     Returns: Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). They are questions and conjectures of the study, and runs that
-change one property of the path answer each."""
+"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). The claims are questions and conjectures of the study, and runs
+that change one property of the path answer each."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from leowarp_studies.huston2024.words import FEWER, PAIRED, M
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
-"""Names of conditions in which one property varies, or none."""
+"""Names of conditions in which one property of the path varies, or none does."""
 MOVES_RATIO = 0.05
 """Smallest relative change of the estimate that counts: half of the change that claim 3.9 calls a revision."""
 
 
 def what_moves_it(frames: Frames) -> str:
     """Text for the causes of verdicts: changes of BBR's estimate where only the capacity or only the base delay varies.
-    It is empty without such runs."""
+    The text is empty without such runs."""
     by_condition: dict[str, list[Trace]] = frames.get("conditions", {})
     if not {_CAPACITY_ALONE, _BASE_ALONE} <= set(by_condition):
         return ""
@@ -104,8 +104,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     )
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
-    # The change must exceed 5 %, and also the change where nothing varies. Even then the estimate changes, for example
-    # by probing, and this is not confusion.
+    # The change must exceed 5 %, and also the change where nothing varies. Even where nothing varies, the estimate
+    # changes, for example by probing, and this is not confusion.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
@@ -125,8 +125,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
 
 # Implements claim 3.19 of huston2024 (text).
 def others_make_the_peak(frames: Frames) -> Outcome:
-    """CUBIC and BBR in competition with flows of other customers, with the isolated loss of off-peak hours. They are
-    compared with the same sessions alone.
+    """CUBIC and BBR in competition with flows of other customers, with the isolated loss of off-peak hours. These
+    sessions are compared with the same sessions alone.
 
     The number of customers is unknown. Any number is therefore accepted that slows CUBIC as much as the study observed.
     The test is whether BBR keeps its rate beside this number.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dotted keys and values of a study file. They are read from TOML tables, and written as TOML text."""
+"""Dotted keys and values of a study file. The keys and values are read from TOML tables, and written as TOML text."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def tables(document: Node, name: str, problems: Problems) -> list[Node]:
     node = document.get(name)
     if node is None:
         return []
-    # In TOML, `[together]` with single brackets is a plain table. This is the most likely mistake, so the hint shows
-    # both forms.
+    # In TOML, `[together]` with single brackets is a plain table. Writing single brackets is the most likely mistake,
+    # so the hint shows both forms.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
@@ -63,7 +63,7 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
 
 
 def _quoted(part: str) -> str:
-    """A part of a dotted key as TOML. It is quoted unless it is a bare key.
+    """A part of a dotted key as TOML. The part is quoted unless it is a bare key.
 
     >>> _quoted("isl"), _quoted("Cape Town")
     ('isl', '"Cape Town"')
@@ -81,8 +81,8 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Content of a study as TOML text. It is kept beside the results, so that a study that a Python call started can be
-    continued."""
+    """Content of a study as TOML text. The text is kept beside the results, so that a study that a Python call started
+    can be continued."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 

@@ -25,11 +25,11 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""A seed that no study uses. It serves to find the seed in the text of a plan."""
+"""A seed that no study uses. The number serves to find the seed in the text of a plan."""
 
 MOST_COMBINATIONS = 100_000
-"""Largest number of combinations. Each is loaded and checked before the first run, which takes 5 ms. More would take
-ten minutes."""
+"""Largest number of combinations. Each combination is loaded and checked before the first run, which takes 5 ms. More
+combinations would take ten minutes."""
 
 MOST_PRODUCT = 2_000_000
 """Largest number of combinations before `exclude` and `only` remove some. Looking at one takes 5 us."""
@@ -140,7 +140,7 @@ def expand(study: StudyFile) -> list[PlannedRun]:
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
-                # A mistake in the scenario occurs in every combination. It is reported once, with the first
+                # A mistake in the scenario occurs in every combination. Such a mistake is reported once, with the first
                 # combination.
                 wrong.setdefault(problem, _named(values))
             # No more different mistakes are collected than fit on a screen.
@@ -267,7 +267,7 @@ def _refuse_equal_names(runs: list[PlannedRun]) -> None:
 
 
 def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
-    """One error with all mistakes. It names the combination if the mistake is in a value that is varied."""
+    """One error with all mistakes. The error names the combination if the mistake is in a value that is varied."""
     lines = []
     for problem, combination in wrong.items():
         lines.append(str(problem))

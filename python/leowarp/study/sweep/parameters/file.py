@@ -31,7 +31,8 @@ from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
 """All keys that are allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
-"""Values of `[keep] runs`, the default first. They say which whole run directories are kept beside the results."""
+"""Values of `[keep] runs`, the default first. The values say which whole run directories are kept beside the
+results."""
 STUDY_SCHEMA = 1
 """The only value of `schema` that this version can read. A file without `schema` is assumed to have it."""
 MOST_SEEDS = 1_000_000
@@ -85,8 +86,8 @@ class StudyFile:
         The study consists of all combinations of the dimensions. The parameters of one dimension vary together and have
         the same number of values.
     exclude, only : tuple of Condition
-        Conditions for leaving out combinations. Those that match `exclude` are left out. If `only` is not empty, those
-        that match none of it are left out, too.
+        Conditions for leaving out combinations. Those that match `exclude` are left out. If `only` is not empty,
+        combinations that match none of its conditions are left out, too.
     seeds : tuple of int, optional
         Seeds with which each combination is run. None: only the scenario's own seed.
     keep : str
@@ -290,8 +291,8 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """The label. It must be a column name that is valid everywhere: letters, digits and underscores, not beginning
-        with a digit."""
+        """The label. The label must be a column name that is valid everywhere: letters, digits and underscores, not
+        beginning with a digit."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -302,7 +303,7 @@ class _Varied:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """Name of the study. It is also the name of its directory, so it must not lead out of `studies/`."""
+    """Name of the study. The name is also that of the study's directory, so it must not lead out of `studies/`."""
     node = document.get("name")
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')

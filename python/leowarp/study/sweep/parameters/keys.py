@@ -99,7 +99,8 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
     """Types of the columns that `columns_of` returns.
 
-    A quantity that is stored in whole units is int64, and any other is float64. Its text has a separate column.
+    A quantity that is stored in whole units is int64, and any other is float64. The text of a quantity has a separate
+    column.
     """
     name = column_name(parts, label)
     key = plan_key(parts)

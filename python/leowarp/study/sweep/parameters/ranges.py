@@ -112,7 +112,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
-        """A text as an exact number in the stored unit. For a count, the integer itself."""
+        """A text as an exact number in the stored unit. For a count, the result is the integer itself."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):
@@ -131,8 +131,8 @@ class _Kind:
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
     """`count` numbers from first to last, including both.
 
-    They are fractions, so 0 to 1 in 10 steps gives 0.3 and not 0.30000000000000004. On the logarithmic scale, the ratio
-    between neighbours is constant.
+    The numbers are fractions, so 0 to 1 in 10 steps gives 0.3 and not 0.30000000000000004. On the logarithmic scale,
+    the ratio between neighbours is constant.
 
     >>> [str(number) for number in _evenly(Fraction(1), Fraction(100), 3, "linear")]
     ['1', '101/2', '100']
