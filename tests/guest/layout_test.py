@@ -38,6 +38,7 @@ def plan():
         ["congestion_control", "size_bytes", "rate_bps", "interval_ns", "payload_bytes", "packets", "replies",
          "packet_rate_pkts_per_s", "flood"]
     )  # fmt: skip
+    optional |= {"is_mptcp": False, "subflow_of": None}
     observe = {"sockets_ns": 50, "counters_ns": None, "queues_ns": 50, "packets": "changes", "pcap": "both",
                "pcap_snap_bytes": 128, "capture": "sockets"}  # fmt: skip
     observe |= {"truth": False, "reordering_threshold_pkts": 200, "reordering_window_ns": 10}

@@ -77,6 +77,7 @@ _LATE = (
 TCP_ROWS = (
     Row("congestion_control"),
     Row("goodput_mean_bps"),
+    Row("connection_goodput_mean_bps", Shown.KNOWN),
     Row("capacity_used_ratio", Shown.KNOWN),
     Row("completion_ns", Shown.KNOWN),
     Row("share_ratio", Shown.KNOWN),

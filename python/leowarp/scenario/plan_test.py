@@ -312,6 +312,7 @@ def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     (tmp_path / "map.csv").write_text("azimuth_deg,elevation_deg\n0,30\n")
     sky = {"stations.0.geostationary_separation": "22 deg", "stations.0.obstructions": str(tmp_path / "map.csv")}
     written += resolve(load(write(tmp_path, GOOD), sky)).to_toml()
+    written += resolve(load(Path(__file__).parents[3] / "examples" / "two-dishes.toml")).to_toml()
     for text in (GOOD, cured, told, staggered, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
         written += resolve(load(write(tmp_path, text))).to_toml()
     # A plan has [traffic] as flows.

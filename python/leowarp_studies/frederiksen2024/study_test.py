@@ -88,6 +88,9 @@ def renamed(run, names):
                 [{k: name(v) for k, v in row.items()} for row in table.to_pylist()], schema=schema
             )
         pq.write_table(table.replace_schema_metadata(meta), path)
+    summary = json.loads((run / layout.SUMMARY).read_text())
+    summary["flows"] = [{key: name(value) for key, value in flow.items()} for flow in summary["flows"]]
+    (run / layout.SUMMARY).write_text(json.dumps(summary))
 
 
 def redo(folder, **options):

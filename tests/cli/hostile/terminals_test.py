@@ -16,7 +16,7 @@ from support.synthetic.whole import forge
 @pytest.mark.slow
 def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp, run):
     summary = json.loads((run / layout.SUMMARY).read_text())
-    summary["flows"][0] |= {"source": NASTY, "congestion_control": NASTY}
+    summary["flows"][0] |= {"congestion_control": NASTY}
     (run / layout.SUMMARY).write_text(json.dumps(summary | {"name": NASTY}))
     forge(run, warnings=[NASTY])
     show = ("show", run, "--metrics")
@@ -75,7 +75,7 @@ def test_pages_show_markup_and_do_not_obey_it(run):
 
     markup = "<script>alert(1)</script><img src=x onerror=alert(1)>"
     summary = json.loads((run / layout.SUMMARY).read_text())
-    summary["flows"][0] |= {"source": markup, "congestion_control": markup}
+    summary["flows"][0] |= {"congestion_control": markup}
     (run / layout.SUMMARY).write_text(json.dumps(summary))
     forge(run, warnings=[markup], kernel={"linux_version": markup, "source": markup})
     other = run.parent / "<img src=x onerror=alert(1)>"

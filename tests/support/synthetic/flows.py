@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
             frame[[f"{name}_{unit}" for name in ALL_COUNTED for unit in ("pkts", "bytes")]] *= count
         elif "flow" in table.column_names:
             frame = pd.concat([_of_flow(file.stem, frame, number) for number in range(count)], ignore_index=True)
-        schema = table.schema.with_metadata(_stations(metadata, pairs[0]))
+        schema = table.schema.with_metadata(_stations(metadata, pairs))
         pq.write_table(
             pa.Table.from_pandas(frame, schema=schema, preserve_index=False), path / layout.TRACE / file.name
         )
@@ -104,13 +105,16 @@ def _of_flow(table: str, frame: pd.DataFrame, number: int) -> pd.DataFrame:
     return mine
 
 
-def _stations(metadata: dict[bytes, bytes], pair: tuple[str, str]) -> dict[bytes, bytes]:
-    """Names of links and hosts, in the tables' metadata, with the stations of the first pair."""
-    names = dict(zip(STATIONS, pair, strict=True))
+def _stations(metadata: dict[bytes, bytes], pairs: Sequence[tuple[str, str]]) -> dict[bytes, bytes]:
+    """Names of links and hosts, in the tables' metadata, with the stations of the first pair. Hosts of all other pairs
+    follow."""
+    names = dict(zip(STATIONS, pairs[0], strict=True))
     for key, value in metadata.items():
         if key in (b"directions", b"hosts"):
-            told = json.loads(value)
-            metadata[key] = json.dumps(_replaced(told, names)).encode()
+            told = _replaced(json.loads(value), names)
+            if key == b"hosts":
+                told = list(dict.fromkeys((*told, *(f"host:{end}" for pair in pairs for end in pair))))
+            metadata[key] = json.dumps(told).encode()
     return metadata
 
 

@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from leowarp import scenario
 from leowarp.base import layout
 from leowarp.metrics.inputs.tables import ACK, DATA
+from leowarp.scenario import Plan
 from leowarp.trace import TABLES
 from support.synthetic.delays import delay_rows, round_trip_ends
 from support.synthetic.reordering import CHANGE, RUN, WINDOW, reordering_tables
@@ -98,14 +99,15 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     trace.mkdir(parents=True, exist_ok=True)
     scenario_file = run_dir / "scenario.toml"
     scenario_file.write_text(toml, encoding="utf-8")
-    (run_dir / layout.PLAN).write_text(scenario.resolve(scenario.load(scenario_file)).to_toml(), encoding="utf-8")
+    plan = scenario.resolve(scenario.load(scenario_file))
+    (run_dir / layout.PLAN).write_text(plan.to_toml(), encoding="utf-8")
     scenario_file.unlink()
     pq.write_table(routes(), run_dir / layout.ROUTES)
     pq.write_table(timeline(), run_dir / layout.TIMELINE)
     data = data_packets()
     acks = ack_packets(data)
     directions = [end for a, b in LINKS for end in ([a, b, kind(a, b)], [b, a, kind(a, b)])]
-    metadata = {"directions": directions, "hosts": [f"host:{name}" for name in STATIONS]}
+    metadata = {"directions": directions, "hosts": [f"host:{name}" for name in stations_of(plan)]}
     tables = {
         "sockets": sockets(data, acks),
         "packets": stored(data, acks),
@@ -131,6 +133,12 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
         pq.write_table(table.replace_schema_metadata(schema.metadata), trace / f"{name}.parquet")
     (run_dir / layout.MANIFEST).write_text(json.dumps({"warnings": [], "seed": 1}), encoding="utf-8")
     return run_dir
+
+
+def stations_of(plan: Plan) -> list[str]:
+    """The stations of the tables, then all further ends of the plan's flows."""
+    ends = [end for flow in plan.flows for end in (flow.source, flow.destination)]
+    return list(dict.fromkeys((*STATIONS, *ends)))
 
 
 def scopes() -> list[tuple[int, int, int, int]]:

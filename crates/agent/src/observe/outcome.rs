@@ -89,8 +89,8 @@ pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer]
     for (flow, outcome) in flows.iter().enumerate() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
         let mut row = flow_end(flow, transfer, outcome);
-        // A further subflow is over when its connection is
-        let whole = context.setup.flows[flow].subflow_of.unwrap_or(flow);
+        // A further subflow ends with its connection. Connections of programs, which follow the plan's flows, have none.
+        let whole = context.setup.flows.get(flow).and_then(|of_plan| of_plan.subflow_of).unwrap_or(flow);
         if let Some(transfer) = transfers.iter().find(|t| t.flow == whole && t.is_mptcp()) {
             let complete_ns = transfer.complete_ns().filter(|_| context.setup.flows[whole].size_bytes.is_some());
             row.completion_ns = complete_ns.map_or(i64::MISSING, |t_ns| t_ns - outcome.start_ns);

@@ -33,6 +33,7 @@ known is used."""
 FLOW_ROWS = (
     "congestion_control",
     "goodput_mean_bps",
+    "connection_goodput_mean_bps",
     "goodput_acked_mean_bps",
     "goodput_sacked_mean_bps",
     "below_capacity_ratio",
