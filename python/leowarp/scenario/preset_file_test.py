@@ -19,7 +19,7 @@ def written(folder, keys: str = "", preset: str = PRESET):
 def test_a_preset_in_a_file_fills_what_the_scenario_does_not_give(tmp_path):
     access = resolve(load(written(tmp_path, 'preset = "dish.toml"\nresidual_loss = "1 %"'))).medium
     assert (access.jitter_ns, access.residual_loss_ratio) == (4_000_000, 0.01)
-    # Values that neither gives come from the named preset.
+    # Values that neither the text nor the file gives come from the named preset.
     assert access.residual_loss_up_ratio == 1e-4
     assert access.preset == "peak"
 

@@ -79,8 +79,8 @@ class Capacity:
     t_ns: int64 array of shape (n,). Strictly increasing; each row holds until the next.
     rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: unshaped.
     end_ns: End of the last row.
-    opportunities: Rows come from a packet trace (Mahimahi). A row without packets is then either the spacing between
-        two packets or a gap.
+    opportunities: Whether the rows come from a packet trace (Mahimahi). A row without packets is then either the
+        spacing between two packets or a gap.
     notes: Remarks about data that the reader left out.
     """
 
@@ -145,8 +145,8 @@ class Measurement:
     loss_up_ratio: float64 array or None. For a table of round trips: loss ratio of the uplink (`round_trip.loss_ratio`
         is then that of the downlink); shape as `round_trip`.
     probe_bytes: IP length of the probes.
-    probes: True: samples of probes (nothing is known between two of them). False: rows of a table; each row holds until
-        the next one.
+    probes: True if the samples are of probes (nothing is known between two of them). False if they are rows of a table;
+        each row holds until the next one.
     end_ns: End of a table's last row, if given.
     wall_ns: Wall-clock time at the measurement's zero, ns since 1970 (UTC).
     transfer: iperf3's results. They show what one flow achieved, not the capacity.
@@ -217,7 +217,7 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """The measurement with these capacities; a missing one stays as it is."""
+        """The measurement with these capacities; a capacity that is None is not replaced."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,
