@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 MINUTES = 30
 SEEDS = range(1, 7)
 FLOOD_NS = 10_000_000
-"""Interval between pings of an iputils flood, because a reply takes longer than that."""
+"""Interval between pings of an iputils flood, which is shorter than the time to a reply."""
 KNOWN = Schedule(period_ns=15 * SECOND_NS, phase_ns=12 * SECOND_NS)
 
 
@@ -31,7 +31,7 @@ def test_the_least_rtt_steps_by_milliseconds_at_every_reconfiguration(floods):
     description = describe(Measurement.of_round_trips(*floods[1]), schedule=KNOWN)
     steps_ms = np.abs(description.steps_ns) / 1e6
     assert len(steps_ms) >= MINUTES * 4 - 3
-    # base_step_min is 3 ms; the jitter reaches its minimum in each slot only to within a ms
+    # The configured base_step_min is 3 ms, but the jitter comes only to within a ms of its minimum in each slot.
     assert steps_ms.min() > 1.5
     assert 5 < steps_ms.mean() < 9
     bases_ms = np.array([slot.base_ns for slot in description.slots]) / 1e6
