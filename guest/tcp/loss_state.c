@@ -2,15 +2,27 @@
 /*
  * loss_detection: the state of a socket, and its congestion control, of which some functions are replaced.
  *
- * The state is stored in the socket's pointer for upper-layer protocols (ULP). The guest's only ULP is delack, which
- * does not use the pointer. The socket's congestion control is a copy of the chosen one, in which some functions are
- * replaced. The kernel uses the copy because the socket points to it.
+ * The state is stored in the socket's pointer for upper-layer protocols (ULP). The ULP delack does not use the pointer.
+ * Multipath TCP does: its subflows have no state here, so the kernel finds their losses. The socket's congestion control
+ * is a copy of the chosen one, in which some functions are replaced. The kernel uses the copy because the socket points
+ * to it.
  */
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <net/tcp.h>
 #include "loss_detection.h"
+
+static bool pointer_is_of_another(const struct sock *sk)
+{
+	const struct tcp_ulp_ops *ops = inet_csk(sk)->icsk_ulp_ops;
+
+	return unlikely(ops) && strcmp(ops->name, "delack");
+}
 
 struct loss_state *loss_state_if_any(const struct sock *sk)
 {
+	if (pointer_is_of_another(sk))
+		return NULL;
 	return (__force struct loss_state *)inet_csk(sk)->icsk_ulp_data;
 }
 
@@ -19,7 +31,7 @@ struct loss_state *loss_state(struct sock *sk)
 {
 	struct loss_state *state = loss_state_if_any(sk);
 
-	if (state)
+	if (state || pointer_is_of_another(sk))
 		return state;
 	state = kzalloc(sizeof(*state), GFP_ATOMIC | __GFP_NOWARN);
 	if (!state) {
@@ -36,6 +48,8 @@ struct loss_state *loss_state(struct sock *sk)
 
 void loss_state_free(struct sock *sk)
 {
+	if (pointer_is_of_another(sk))
+		return;
 	kfree(loss_state_if_any(sk));
 	inet_csk(sk)->icsk_ulp_data = NULL;
 }

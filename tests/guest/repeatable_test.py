@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import leowarp as lw
+from leowarp.guest.building import kernel as building
 from leowarp.guest.building.agent import agent
-from leowarp.guest.building.kernel import kernel
 
 pytestmark = pytest.mark.guest
 
@@ -27,16 +27,23 @@ def trace_hashes(directory: Path) -> dict[str, str]:
     return {name: digest for name, digest in files.items() if name.startswith("30-trace/")}
 
 
-def made(directory: Path, *options: str, prefix: tuple[str, ...] = (), environment: dict[str, str] | None = None):
-    """A run in a separate process."""
-    command = [*prefix, sys.executable, "-m", "leowarp", "run", *options, "--out", directory, "--no-report",
-               "--progress", "none"]  # fmt: skip
-    subprocess.run([str(word) for word in command], check=True, env=environment, stdout=subprocess.DEVNULL)
-    return trace_hashes(directory)
+@pytest.fixture
+def made(request):
+    """Make a run in a separate process, with the kernel that replaces the default one (`--kernel`)."""
+    name = request.config.getoption("--kernel")
+    kernel_options = () if name == "default" else ("--kernel", name)
+
+    def made(directory: Path, *options: str, prefix: tuple[str, ...] = (), environment: dict[str, str] | None = None):
+        command = [*prefix, sys.executable, "-m", "leowarp", "run", *options, "--out", directory, "--no-report",
+                   "--progress", "none", *kernel_options]  # fmt: skip
+        subprocess.run([str(word) for word in command], check=True, env=environment, stdout=subprocess.DEVNULL)
+        return trace_hashes(directory)
+
+    return made
 
 
 @pytest.mark.parametrize("congestion_control", ["reno", "cubic", "bbr"])
-def test_a_plan_gives_the_same_bytes_elsewhere(tmp_path, congestion_control):
+def test_a_plan_gives_the_same_bytes_elsewhere(tmp_path, made, congestion_control):
     changes = {"run.duration": DURATION, "flows.0.congestion_control": congestion_control}
     first = lw.run(EXAMPLE, changes, tmp_path / "here", report=False, progress=False)
     assert first.summary["flows"][0]["late_pkts"] > 0
@@ -52,7 +59,7 @@ def test_a_plan_gives_the_same_bytes_elsewhere(tmp_path, congestion_control):
     assert again == trace_hashes(first.path)
 
 
-def test_another_seed_gives_another_run_where_chance_matters(tmp_path):
+def test_another_seed_gives_another_run_where_chance_matters(tmp_path, made):
     # CUBIC on links without loss draws no random numbers, so its runs are equal for all seeds. Which packets a lossy
     # link loses depends on the seed.
     lossy = ("--set", "run.duration=3 s", "--set", "isl.loss=0.1 %")
@@ -61,12 +68,12 @@ def test_another_seed_gives_another_run_where_chance_matters(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_an_ordinary_user_gets_the_same_bytes(tmp_path):
+def test_an_ordinary_user_gets_the_same_bytes(tmp_path, made):
     first = lw.run(EXAMPLE, {"run.duration": "3 s"}, tmp_path / "root", report=False, progress=False)
     home = Path(tempfile.mkdtemp(prefix="leowarp-user-"))
     try:
         # the other user gets root's build, so that nothing is built twice
-        for kind, entry in (("kernel", kernel().program.parent), ("agent", agent().program.parent)):
+        for kind, entry in (("kernel", building.kernel().program.parent), ("agent", agent().program.parent)):
             shutil.copytree(entry, home / "cache" / kind / entry.name)
         shutil.copy(first.path / "00-plan.toml", home / "plan.toml")
         subprocess.run(["chown", "-R", "65534:65534", home], check=True)

@@ -51,7 +51,7 @@ def truths(kind: Kind) -> dict[str, float]:
     plain = {
         "jitter": 2.2e6, "jitter_up": 10.5e6, "jitter_step": 28e6, "jitter_up_step": 6e6, "handover_min": 35e6,
         "handover_max": 50e6, "outage_share": 0.7, "outage_again": 0.5, "outage_max": 800e6, "residual_loss": 1e-4,
-        "residual_loss_up": 1e-4, "base_kept": 0.0,
+        "residual_loss_up": 1e-4, "base_kept": 0.0, "jitter_spread": 0.0,
     }  # fmt: skip
     for name, value in kind.keys.items():
         key = name.removesuffix("_ratio").removesuffix("_ns")
@@ -71,7 +71,7 @@ def estimates_of(kind: Kind, seed: int) -> dict[str, tuple[float, float, float]]
             middle = len(estimate.value) // 2
             found["base_rtts, median"] = (estimate.value[middle], estimate.low[middle], estimate.high[middle])
         elif estimate.low is not None and estimate.high is not None:
-            assert not isinstance(estimate.value, tuple)
+            assert not isinstance(estimate.value, tuple | str)
             assert not isinstance(estimate.low, tuple)
             assert not isinstance(estimate.high, tuple)
             found[key] = (estimate.value, estimate.low, estimate.high)

@@ -59,8 +59,8 @@ def test_what_fits_or_says_nothing_is_left_alone(units, text):
     assert units.faults_of(text)[0] == []
 
 
-@pytest.mark.slow
 def test_most_conversions_of_the_package_are_told_by_their_names(units):
-    found = [units.faults_of(path.read_text()) for path in units.sources()]
-    assert sum(conversions for _, conversions, _ in found) > 300
-    assert sum(compared for _, _, compared in found) > 1000
+    # `make check` reads all files. An eighth of them shows that the check finds what it compares.
+    found = [units.faults_of(path.read_text()) for path in sorted(units.sources())[::8]]
+    assert sum(conversions for _, conversions, _ in found) > 40
+    assert sum(compared for _, _, compared in found) > 125

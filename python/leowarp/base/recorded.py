@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leowarp.base import plainfiles
+from leowarp.base import neighbours, plainfiles
 from leowarp.base.checksums import sha256_of_file
 from leowarp.base.errors import TraceError
 from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, REPORT, SUMMARY, TRACE
@@ -186,13 +186,14 @@ def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 def read_summary(run: Path) -> dict[str, Any]:
     """Read `summary.json` of a run directory.
 
-    Raises TraceError if the file is no summary, or contains a value that is no scalar.
+    Raises TraceError if the file is no summary, contains a value that is no scalar, or has other flows than the plan.
     """
     path = run / SUMMARY
     refuse_changed(run, SUMMARY)
     value = read_json(path)
     if (why := why_no_summary(value)) is not None:
         raise TraceError(f"cannot read {path}: {why}", hint=f"compute it anew: leowarp show {run} --again")
+    neighbours.refuse_other_summary(run, value, f"compute it anew: leowarp show {run} --again")
     return value
 
 

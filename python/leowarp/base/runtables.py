@@ -7,10 +7,12 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.base import layout, parquetfiles, recorded
+from leowarp.base import layout, neighbours, parquetfiles, recorded
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_OF_ANOTHER = "leowarp verify {run} --files names files that were changed; copy the whole run again"
 
 
 def read(
@@ -38,7 +40,9 @@ def read(
     # This check comes before decoding: a file that the manifest does not list never reaches Arrow.
     _refuse_changed(run, name)
     _refuse_large(tuple((path, recorded.state(path)) for path in _tables_beside(run, name)))
-    return parquetfiles.read_table(run / name, columns=columns, filters=filters, is_bounded=True, hint=hint)
+    table = parquetfiles.read_table(run / name, columns=columns, filters=filters, is_bounded=True, hint=hint)
+    neighbours.refuse_other_table(run, name, table.schema.metadata, _OF_ANOTHER.format(run=run))
+    return table
 
 
 def read_schema(run: Path, name: str) -> pa.Schema:
@@ -51,7 +55,9 @@ def read_schema(run: Path, name: str) -> pa.Schema:
     """
     parquetfiles.refuse_strange(run / name)
     _refuse_changed(run, name)
-    return parquetfiles.read_schema(run / name)
+    schema = parquetfiles.read_schema(run / name)
+    neighbours.refuse_other_table(run, name, schema.metadata, _OF_ANOTHER.format(run=run))
+    return schema
 
 
 def rows(run: Path, name: str) -> int:

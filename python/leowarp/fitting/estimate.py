@@ -25,8 +25,8 @@ class Estimate:
     ----------
     key : str
         Name of the key in `[access]`.
-    value : float or tuple of float
-        Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles.
+    value : float or tuple of float or str
+        Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
     low, high : float or tuple of float, or None
         Ends of the 95 % interval, one pair per quantile for a tuple; None: no interval is possible, and `note` has the
         reason.
@@ -39,7 +39,7 @@ class Estimate:
     """
 
     key: str
-    value: float | tuple[float, ...]
+    value: float | tuple[float, ...] | str
     low: float | tuple[float, ...] | None
     high: float | tuple[float, ...] | None
     count: int

@@ -96,10 +96,10 @@ class Fit:
 _SHARE = "outage_share_ratio"
 
 _FITTED = (
-    "base_rtts", "base_kept", "jitter", "jitter_step", "jitter_up", "jitter_up_step", "handover_min", "handover_max",
-    "outage_share", "outage_again", "outage_min", "outage_max", "residual_loss", "residual_loss_up", "loss_burst",
-    "capacity",
-    "capacity_up", "capacity_spread", "wander", "wander_time", "modulation", "modulation_time", "queue", "queue_up",
+    "base_rtts", "base_kept", "jitter", "jitter_step", "jitter_up", "jitter_up_step", "jitter_up_shape",
+    "jitter_spread", "handover_min", "handover_max", "outage_share", "outage_again", "outage_min", "outage_max",
+    "residual_loss", "residual_loss_up", "loss_burst", "capacity", "capacity_up", "capacity_spread", "wander",
+    "wander_time", "modulation", "modulation_time", "queue", "queue_up",
 )  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def _delays(
     if measurement.round_trip is None:
         return
     probes = slotted(measurement.round_trip, schedule)
-    over_base_ns = simulated_ns(access, probes.series.t_ns, ("up", "down"), 1, probes.until_ns)
+    over_base_ns = simulated_ns(access, probes.series.t_ns, ("up", "down"), 1, probes.until_ns, probes.begins_ns)
     estimates += fit_base(probes, over_base_ns, 2 * access.server_delay_ns)
     counted = measurement.format != "columns" or bool(probes.series.lost.any())
     _add(fit_losses(probes, access, counted=counted), estimates, untold)
@@ -219,12 +219,15 @@ def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[
     for one in estimates:
         if one.key.startswith(beginnings):
             attribute = keys(Access)[one.key][0]
-            found[attribute] = round(_number(one)) if attribute.endswith("_ns") else _number(one)
+            if isinstance(one.value, str):
+                found[attribute] = one.value
+            else:
+                found[attribute] = round(_number(one)) if attribute.endswith("_ns") else _number(one)
     return found
 
 
 def _number(estimate: Estimate) -> float:
-    assert not isinstance(estimate.value, tuple), "of one number"
+    assert not isinstance(estimate.value, tuple | str), "of one number"
     return estimate.value
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits of recordings with known parameters; design/fit-coverage.py has the hundred seeds of each kind."""
 
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -154,3 +155,12 @@ def test_resampling_gives_the_interval_of_a_mean():
     values = np.random.default_rng(2).normal(10.0, 2.0, 4000)
     low, high = resampled(values, lambda drawn: np.asarray(drawn.mean()))
     assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(4000), rel=0.1)
+
+
+def test_jitter_that_differs_from_slot_to_slot_and_has_a_tail_is_told():
+    kind = KINDS["150 ms, 60 min"]
+    keys = {**kind.keys, "jitter_spread_ratio": 0.45, "jitter_up_shape": "exponential"}
+    found = fit([recording(dataclasses.replace(kind, keys=keys), 2)]).chosen
+    assert found["jitter_up_shape"][0].value == "exponential"
+    assert found["jitter_spread"][0].holds(0.45)
+    assert found["jitter_up"][0].holds(10.5e6)

@@ -20,6 +20,7 @@ from scipy.stats import t as student
 
 from leowarp.fitting.estimate import Estimate, Untold
 from leowarp.fitting.slotted import Slotted
+from leowarp.fitting.spread import fit_spread
 from leowarp.media.access.delays import jitter_rows, up_step_frames
 from leowarp.scenario.schema import Access
 
@@ -29,6 +30,11 @@ _DENSE_NS = 30_000_000
 _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS = 9, 3
+_SHAPES = ("uniform", "exponential")
+_CHANCE_SEEDS = range(1, 7)
+"""Simulations of one jitter for all slots: their noise would look like a spread in every recording alike."""
+_FITS = 30.0
+"""Of some nine statistics: a shape that is this near needs no other beside it."""
 _DAMPING = 0.02
 _TRIMMED = 0.2
 """At either end, of sparse probes: a few slots of bad sky are not the jitter's. With dense probes steps are fitted too,
@@ -58,8 +64,9 @@ class Jitter:
 
 
 def simulated_ns(
-    access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int
-) -> NDArray[np.float64]:
+    access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int,
+    slots_ns: NDArray[np.int64],
+) -> NDArray[np.float64]:  # fmt: skip
     """Delays of probes with only the profile's jitter and frames: no base, handovers or losses.
 
     Parameters
@@ -68,17 +75,19 @@ def simulated_ns(
         Ascending.
     ways : tuple of str
         "up", "down" or both, in the order in which a probe passes the directions.
+    slots_ns : int64 array of shape (m,)
+        Beginnings of slots, each of which has a jitter of its own with `jitter_spread`.
     """
     at_ns = t_ns
     for way in ways:
-        begins_ns, values_ns = jitter_rows(access, way, seed, until_ns + 1_000_000_000)
+        begins_ns, values_ns = jitter_rows(access, way, seed, until_ns + 1_000_000_000, slots_ns)
         delay_ns = values_ns[np.searchsorted(begins_ns, at_ns, side="right") - 1] + 500_000_000 // access.frames_per_s
         at_ns = np.maximum.accumulate(at_ns + delay_ns)
     return (at_ns - t_ns).astype(np.float64)
 
 
 def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
-    """Means, and with dense probes steps, of the jitter in the directions of the series.
+    """Means, spread over slots, shape, and with dense probes steps, of the jitter in the directions of the series.
 
     Parameters
     ----------
@@ -88,14 +97,41 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     ways : tuple of str
         Directions as in `simulated_ns`: both for round trips.
     """
-    dense = probes.interval_ns <= _DENSE_NS
-    names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
-    steps = [f"jitter_{way}_step_ns" if way == "up" else "jitter_step_ns" for way in ways]
-    parameters = names + (steps if dense else [])
     chosen = _chosen(probes)
     taken = dataclasses.replace(
         probes, series=probes.series.take(chosen), slot=probes.slot[chosen], clear=probes.clear[chosen]
     )
+    widths_ns = _widths_ns(taken, taken.series.delay_ns)
+    tried = []
+    for shape in _SHAPES if "up" in ways else (access.jitter_up_shape,):
+        shaped = dataclasses.replace(access, jitter_up_shape=shape)
+        made = [
+            simulated_ns(shaped, taken.series.t_ns, ways, seed, taken.until_ns, taken.begins_ns)
+            for seed in _CHANCE_SEEDS
+        ]
+        spread = fit_spread(widths_ns, np.concatenate([_widths_ns(taken, one) for one in made]))
+        assert isinstance(spread.value, float)
+        found, distance = _fitted(taken, dataclasses.replace(shaped, jitter_spread_ratio=spread.value), ways)
+        tried.append((distance, shape, spread, found))
+        if distance <= _FITS:
+            break
+    distance, shape, spread, found = min(tried, key=lambda one: one[0])
+    estimates = [*found.estimates, spread]
+    if "up" in ways:
+        rest = "".join(f"; those of the other shape {one[0]:.3g}" for one in tried if one[1] != shape)
+        note = f"its statistics are {distance:.3g} squared standard errors from the recording's{rest}"
+        estimates.append(Estimate("jitter_up_shape", shape, None, None, spread.count, "slots", note))
+    return Jitter(tuple(estimates), found.untold)
+
+
+def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitter, float]:
+    """The parameters of the jitter of one shape, and how far its statistics are from the recording's (squared, in
+    standard errors)."""
+    probes = taken
+    dense = probes.interval_ns <= _DENSE_NS
+    names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
+    steps = [f"jitter_{way}_step_ns" if way == "up" else "jitter_step_ns" for way in ways]
+    parameters = names + (steps if dense else [])
     lags = _lags(taken, dense)
     trimmed = 0.0 if dense else _TRIMMED
     measured = _by_slot(taken, taken.series.delay_ns, lags)
@@ -107,7 +143,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
 
     def moments(logs: NDArray[np.float64], seed: int = 1) -> NDArray[np.float64]:
         keys: dict[str, Any] = {name: round(float(np.exp(value))) for name, value in zip(parameters, logs, strict=True)}
-        simulated = simulated_ns(dataclasses.replace(access, **keys), taken.series.t_ns, ways, seed, taken.until_ns)
+        drawn = dataclasses.replace(access, **keys)
+        simulated = simulated_ns(drawn, taken.series.t_ns, ways, seed, taken.until_ns, taken.begins_ns)
         return _middle(_by_slot(taken, simulated, lags), trimmed)
 
     bounds = np.log([_STEPS_NS if name in steps else _MEANS_NS for name in parameters])
@@ -162,7 +199,14 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
         if way not in ways:
             only = "jitter_up" if way == "up" else "jitter"
             untold.append(Untold(only, f"the series is of the way {ways[0]} alone"))
-    return Jitter(tuple(estimates), tuple(untold))
+    apart = target - np.mean([moments(logs, seed) for seed in range(1, _ROUNDS + 1)], axis=0)
+    return Jitter(tuple(estimates), tuple(untold)), float((weights * apart**2).sum())
+
+
+def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """First to last decile of the delays of each slot with enough probes."""
+    table = _by_slot(probes, delay_ns, (1,))
+    return np.asarray(table[:, 0] + table[:, 2])
 
 
 def _without_noise(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import beta
 
 from leowarp.fitting.bursts import SEGMENT_BYTES
 from leowarp.fitting.estimate import Estimate, Untold, resampled, share_interval
@@ -25,6 +26,12 @@ _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
 """Steps for slopes, of a share, a probability and a logarithm: wide enough for the simulation's noise."""
+_RANKED = 20
+"""Of so many runs, the longest tells `outage_max`; of twice as many the second longest, and so on. The longest of all
+may be two outages that overlap."""
+_LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
+"""Values of `outage_max` that are tried for the interval, over the estimate."""
+_RECORDINGS = 400
 _PHASE_NS = 100_000_000
 """Reconfigurations are found in the data to about this."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
@@ -115,25 +122,41 @@ def _outages(
     untold = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
     if len(logs) < _FEWEST_RUNS:
         return estimates, [Untold(key, f"{len(logs)} runs of lost probes are too few") for key in _OUTAGE_KEYS]
-    target = _run_statistics(counts, logs)
+    rank = _rank(len(logs))
+    longest = float(np.sort(logs)[-rank])
+    target = np.array([*_shares(counts), longest])
+    # The median of the value of this rank, among so many.
+    middle = float(beta(len(logs) - rank + 1, rank).ppf(0.5))
     isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
     found[2] = max(found[2], float(logs.max()))
+
+    def statistics(values: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+        made_counts, made_logs, _ = _simulated_runs(probes, access, values, isolated_ratio, seed)
+        return np.array([*_shares(made_counts), float(np.quantile(made_logs, middle))])
+
     for seed in range(1, _ROUNDS + 1):
-        moved = target - _simulated_runs(probes, access, found, isolated_ratio, seed)
-        # A longer end moves the mean of a uniform distribution by half of it.
-        found = np.clip(found + _GAIN * moved * np.array([1.0, 1.0, 2.0]), _least(access), _MOST)
+        moved = target - statistics(found, seed)
+        found = np.clip(found + _GAIN * moved, _least(access), _MOST)
     # Outages overlap, and short ones meet no probe: a statistic moves by less than its parameter does.
-    slopes = _slopes(lambda values: _simulated_runs(probes, access, values, isolated_ratio, _ROUNDS), found, access)
+    slopes = _slopes(lambda values: statistics(values, _ROUNDS), found, access)
     slots = np.arange(len(counts), dtype=np.float64)[:, None]
 
     def moved_by(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
         chosen = drawn[:, 0].astype(np.int64)
         runs = np.concatenate([np.flatnonzero(numbers == one) for one in chosen])
-        here = _run_statistics(counts[chosen], logs[runs]) if len(runs) else np.zeros(3)
+        here = np.zeros(3)
+        if len(runs):
+            here = np.array([*_shares(counts[chosen]), np.sort(logs[runs])[-_rank(len(runs))]])
         return np.asarray(found + np.linalg.solve(slopes, here - target))
 
     ends = [np.clip(end, _least(access), _MOST) for end in resampled(slots, moved_by)]
+    # A resample has no outage that is longer than the longest seen, so that its largest values are not an interval.
+    low, high = ends
+    # More outages around one reconfiguration merge more often, and then shorter ones make as long a run.
+    for end, other, quantile in ((low, high, 0.975), (high, low, 0.025)):
+        values = np.array([found[0], other[1], found[2]])
+        end[2] = _longest(probes, access, values, isolated_ratio, quantile, longest, len(counts))
     note = f"{len(logs)} runs of lost probes around {len(counts)} reconfigurations, matched by the profile's"
     for place, key in enumerate(("outage_share", "outage_again", "outage_max")):
         value, least, most = (float(each[place]) for each in (found, *ends))
@@ -147,7 +170,7 @@ def _outages(
 def _isolated(estimates: list[Estimate]) -> float:
     """Isolated loss of round trips."""
     one_way = next(one.value for one in estimates if one.key == "residual_loss")
-    assert not isinstance(one_way, tuple), "of one number"
+    assert not isinstance(one_way, tuple | str), "of one number"
     return 1.0 - (1.0 - one_way) ** 2
 
 
@@ -179,17 +202,48 @@ def _runs(
     return np.bincount(nearest, minlength=last - first + 1).astype(np.float64), logs, nearest
 
 
-def _run_statistics(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of reconfigurations with a run, share of runs that are not the first, mean logarithm of lengths."""
+def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
+    """Share of reconfigurations with a run, and share of runs that are not the first."""
     some = float((counts > 0).mean())
-    again = 1.0 - some / max(float(counts.mean()), 1e-9)
-    return np.array([some, again, float(logs.mean())])
+    return some, 1.0 - some / max(float(counts.mean()), 1e-9)
+
+
+def _rank(runs: int) -> int:
+    """Rank of the run whose length tells the longest outage, counted from the longest."""
+    return max(round(runs / _RANKED), 1)
+
+
+def _longest(
+    probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, quantile: float, length: float,
+    times: int,
+) -> float:  # fmt: skip
+    """Logarithm of the `outage_max` with which the run of this rank is no longer than `length` as often as `quantile`.
+
+    Parameters
+    ----------
+    length : float
+        Logarithm of the length of the recording's run.
+    times : int
+        Reconfigurations of the recording.
+    """
+    tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])
+    rng = np.random.default_rng(1)
+    made = []
+    for one in tried.tolist():
+        counts, logs, numbers = _simulated_runs(probes, access, np.append(found[:2], one), isolated_ratio, _ROUNDS)
+        copies = rng.multinomial(times, np.full(len(counts), 1.0 / len(counts)), _RECORDINGS)
+        order = np.argsort(-logs)
+        # As many runs are at least as long as each, in each of the recordings.
+        ranks = np.cumsum(copies[:, numbers[order]], axis=1)
+        wanted = np.maximum(np.rint(ranks[:, -1:] / _RANKED), 1)
+        made.append(float(np.quantile(logs[order][np.argmax(ranks >= wanted, axis=1)], quantile)))
+    return float(np.interp(length, np.maximum.accumulate(made), tried))
 
 
 def _simulated_runs(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, seed: int
-) -> NDArray[np.float64]:
-    """The same of the profile's outages around many reconfigurations, met by probes as far apart."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Runs (as `_runs`) of the profile's outages around many reconfigurations, met by probes as far apart."""
     drawn = dataclasses.replace(
         access,
         outage_share_ratio=float(found[0]),
@@ -204,15 +258,18 @@ def _simulated_runs(
     begins_ns, ends_ns = outages_ns(drawn, slots, seed=seed, duration_ns=end_ns)
     t_ns = np.arange(0, end_ns, probes.interval_ns, dtype=np.int64)
     # Either way: a short outage takes probes that are on their way up, and earlier ones that are on their way back.
-    back_ns = t_ns + round(probes.one_way_ns) + simulated_ns(access, t_ns, ("up",), seed, end_ns).astype(np.int64)
+    back_ns = (
+        t_ns + round(probes.one_way_ns) + simulated_ns(access, t_ns, ("up",), seed, end_ns, begin_ns).astype(np.int64)
+    )
     lost = _within(t_ns, begins_ns, ends_ns) | _within(back_ns, begins_ns, ends_ns)
     schedule = Schedule(_SPACING_NS, _SPACING_NS // 2)
     # Isolated losses are runs of one, as they are in the recording.
     isolated = np.random.default_rng(seed).random(len(t_ns)) < isolated_ratio
     lost |= isolated & (schedule.distance_ns(t_ns) <= access.outage_reach_ns)
-    counts, logs, _ = _runs(t_ns, lost, probes.interval_ns, schedule)
+    counts, logs, numbers = _runs(t_ns, lost, probes.interval_ns, schedule)
     # The range of reconfigurations has one more at either end, at which nothing was drawn.
-    return _run_statistics(counts[: len(begin_ns)], logs)
+    inside = numbers < len(begin_ns)
+    return counts[: len(begin_ns)], logs[inside], numbers[inside]
 
 
 def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -49,6 +49,12 @@ class Slotted:
         return int(self.series.t_ns[-1]) + 1
 
     @property
+    def begins_ns(self) -> NDArray[np.int64]:
+        """Beginnings of the slots from that of the first probe to the last."""
+        first_ns = int(self.series.t_ns[0])
+        return self.schedule.instants_ns(first_ns - self.schedule.period_ns + 1, self.until_ns)
+
+    @property
     def one_way_ns(self) -> float:
         """Half of the median of the slots' least round trips."""
         return float(np.median(self.floors_ns(self.series.delay_ns)[1])) / 2.0

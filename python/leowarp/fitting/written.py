@@ -42,6 +42,8 @@ def interval_text(estimate: Estimate) -> str:
 
 def value_text(estimate: Estimate) -> str:
     """The value as TOML."""
+    if isinstance(estimate.value, str):
+        return quoted(estimate.value)
     if isinstance(estimate.value, tuple):
         return "[" + ", ".join(quoted(shown(estimate.key, each)) for each in estimate.value) + "]"
     return quoted(shown(estimate.key, estimate.value))

@@ -37,6 +37,7 @@ from leowarp.metrics.sharing.capacity import capacity_scalars
 from leowarp.metrics.sharing.shares import Shares
 from leowarp.scalars.of_flows import ONE_WAY
 from leowarp.scalars.of_run import COSTS, PATH_DELAY
+from leowarp.scenario.workload.mptcp import further_interfaces
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -77,13 +78,15 @@ class Evidence:
     # Only TCP counts, because pings and UDP do not change TCP's counters (TcpExt.*).
     @cached_property
     def tcp_senders(self) -> Counter[str]:
-        """Number of TCP flows from each station."""
-        return Counter(flow.source for flow in self.plan.flows if flow.kind == "tcp")
+        """Number of TCP flows from each host, by its station."""
+        homes = further_interfaces(self.plan.flows)
+        return Counter(homes.get(flow.source, flow.source) for flow in self.plan.flows if flow.kind == "tcp")
 
     @cached_property
     def tcp_receivers(self) -> Counter[str]:
-        """Number of TCP flows to each station."""
-        return Counter(flow.destination for flow in self.plan.flows if flow.kind == "tcp")
+        """Number of TCP flows to each host, by its station."""
+        homes = further_interfaces(self.plan.flows)
+        return Counter(homes.get(flow.destination, flow.destination) for flow in self.plan.flows if flow.kind == "tcp")
 
 
 def summary_of(run: Evidence) -> dict[str, Any]:

@@ -14,12 +14,14 @@ from leowarp.metrics import metrics, read_tables
 from leowarp.metrics.summary import Evidence
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, DATAGRAMS, REORDERING
 from leowarp.scalars.of_run import COSTS, CURES
+from leowarp.scenario.schema import Flow
 from support.synthetic.access import PLAN_TOML, write_synthetic_access
 
 # In these runs no share is missing either, so there is no reason for one.
 NO_TRANSFERS = {"completion_ns", "share_reason"}
 # The tables lack `acks`, the kernel's counters and some columns of TCP_INFO.
 NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts", "rto_p50_us", "rttvar_p50_us",
+              "connection_goodput_mean_bps",  # of Multipath TCP
               "sender_reordering_events", "sender_reordering_pkts", "sender_timeouts"} - {
     "spurious_retransmissions_ratio"
 }  # fmt: skip
@@ -86,10 +88,18 @@ def test_every_number_of_the_summary_is_in_the_long_form_with_unit_and_definitio
 
 def test_senders_and_receivers_are_counted_of_tcp_alone():
     def flow(kind, source, destination):
-        return SimpleNamespace(kind=kind, source=source, destination=destination)
+        return Flow(kind=kind, source=source, destination=destination)
 
     flows = [flow("tcp", "A", "B"), flow("ping", "A", "C"), flow("tcp", "A", "C"), flow("udp", "D", "B")]
     names = (field.name for field in dataclasses.fields(Evidence))
     run = Evidence(**(dict.fromkeys(names) | {"plan": SimpleNamespace(flows=flows)}))
     assert (run.tcp_senders["A"], run.tcp_senders["D"]) == (2, 0)
     assert (run.tcp_receivers["B"], run.tcp_receivers["C"]) == (1, 1)
+
+
+def test_subflows_of_a_host_at_two_stations_are_senders_of_one_host():
+    whole = Flow(source="A", destination="B", name="both", protocol="mptcp")
+    further = dataclasses.replace(whole, source="A2", name=None, subflow_of="both")
+    names = (field.name for field in dataclasses.fields(Evidence))
+    run = Evidence(**(dict.fromkeys(names) | {"plan": SimpleNamespace(flows=[whole, further])}))
+    assert (run.tcp_senders["A"], run.tcp_senders["A2"], run.tcp_receivers["B"]) == (2, 0, 2)

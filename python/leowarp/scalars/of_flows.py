@@ -28,7 +28,7 @@ Numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, b
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
 >>> len(TCP), len(PROBE), len(COMMON)
-(111, 77, 51)
+(112, 77, 51)
 """
 
 from __future__ import annotations
@@ -108,6 +108,10 @@ SOCKET: Section = (
            "mean goodput, SACK-aware"),
     Scalar("goodput_mean_bps", BPS, _GOODPUT, "goodput_in_order_mean_bps: what an application at the receiver gets",
            "mean goodput, in order at the receiver", "goodput"),
+    Scalar("connection_goodput_mean_bps", BPS, _GOODPUT,
+           "Multipath TCP: payload that the receiver had in order over all subflows, per second of the flow's life; "
+           "null: another flow, or a further subflow",
+           "mean goodput of the connection, all subflows", "goodput, all subflows"),
     Scalar("srtt_p50_us", US, _DELAYS,
            "the sender's smoothed RTT, median by time (each sample holds until the next); a value that was measured",
            "smoothed RTT, median by time", "smoothed RTT, median"),

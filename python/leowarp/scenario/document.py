@@ -21,6 +21,7 @@ from leowarp.base import plainfiles, tomltext
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import PLAN
 from leowarp.base.spelling import nearest
+from leowarp.scenario.media.access import PROFILE_FILES
 from leowarp.scenario.media.medium import MEDIA
 from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.names.examples import instead_of
@@ -170,7 +171,8 @@ def _with_preset(node: Node) -> Node:
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
-        return node
+        # A plan spells the profile's values out, and says so.
+        return node if node.get("access", "preset_file") is not None else _with_profile(node)
 
     def refused(origin: Origin, rule: str, hint: str) -> ScenarioProblems:
         return ScenarioProblems([Problem(origin, "access.preset", rule, hint)])
@@ -199,7 +201,26 @@ def _with_preset(node: Node) -> Node:
         "preset_file": Node(f"{path.name} {digest}", file.origin),
     }
     own = Node({key: child for key, child in node.value["access"].value.items() if key != "preset"}, node.origin)
-    return Node({**node.value, "access": _merge(Node(filled, node.value["access"].origin), own)}, node.origin)
+    return _with_profile(
+        Node({**node.value, "access": _merge(Node(filled, node.value["access"].origin), own)}, node.origin)
+    )
+
+
+def _with_profile(node: Node) -> Node:
+    """A layer, or a station of one, with the values of the file of its ``access.profile`` (if any) merged below it."""
+    named = node.get("access", "profile")
+    path = None if named is None or not isinstance(named.value, str) else PROFILE_FILES.get(named.value)
+    if path is None:
+        return node
+    access = node.value["access"]
+    ours = dict(_read_file(path).value["access"].value)
+    geometry = node.get("access", "geometry")
+    if geometry is not None and geometry.value == "constellation":
+        # Base round trips then follow from slant ranges.
+        del ours["base_rtts"]
+    digest = hashlib.sha256(plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True)).hexdigest()
+    ours["preset_file"] = Node(f"{path.name} {digest}", Origin(path, 1))
+    return Node({**node.value, "access": _merge(Node(ours, access.origin), access)}, node.origin)
 
 
 def _read_file(path: Path) -> Node:
@@ -346,9 +367,10 @@ def _merge(lower: Node, upper: Node) -> Node:
 def _without_governed(lower: Node, upper: Node) -> Node:
     """`lower` without the keys that `upper` governs. A preset in an upper layer fills these keys in again."""
     filled = lower.get("access", "preset_file")
-    if filled is not None and upper.get("access", "preset") is not None:
-        # A new preset replaces one from a file, so all keys that the file filled in are removed.
-        of_file = [key for key, child in lower.value["access"].value.items() if child.origin.file == filled.origin.file]
+    if filled is not None and any(upper.get("access", key) is not None for key in ("preset", "profile")):
+        # A new preset or profile replaces one from a file, so all keys that the file filled in are removed.
+        files = {filled.origin.file, *PROFILE_FILES.values()}
+        of_file = [key for key, child in lower.value["access"].value.items() if child.origin.file in files]
         lower = _without(lower, [("access", key) for key in of_file])
     for governing, governed in _GOVERNS.items():
         setting = upper.get(*governing)

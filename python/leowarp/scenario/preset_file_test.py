@@ -105,3 +105,36 @@ def test_another_preset_of_a_dish_takes_all_that_the_file_filled_in_away(tmp_pat
 def test_what_is_wrong_with_a_preset_of_a_dish_is_said(tmp_path, keys, message):
     with pytest.raises(ScenarioError, match=message):
         dish_of(tmp_path, keys)
+
+
+def test_a_profile_other_than_starlink_fills_its_values_below_those_given(tmp_path):
+    path = written(tmp_path, 'profile = "oneweb"\ncapacity = "50 Mbit/s"')
+    access = resolve(load(path)).medium
+    assert (access.capacity_bps, access.capacity_up_bps) == (50_000_000, 20_000_000)
+    assert access.stall_every_ns == 415_000_000
+    assert access.preset_file.startswith("oneweb.toml ")
+    # A plan says all of it, and is read alike.
+    (tmp_path / "again.toml").write_text(resolve(load(path)).to_toml(), encoding="utf-8")
+    assert resolve(load(tmp_path / "again.toml")).medium == access
+    plain = resolve(load(written(tmp_path, ""))).medium
+    assert resolve(load(tmp_path / "again.toml", ["access.profile=starlink"])).medium == plain
+
+
+def test_the_profile_of_a_plan_can_be_set(tmp_path):
+    (tmp_path / "plan.toml").write_text(resolve(load(written(tmp_path, ""))).to_toml(), encoding="utf-8")
+    other = resolve(load(tmp_path / "plan.toml", ["access.profile=oneweb"])).medium
+    assert other == resolve(load(written(tmp_path, 'profile = "oneweb"'))).medium
+
+
+def test_a_preset_goes_over_the_profile_that_it_names(tmp_path):
+    preset = '[access]\nprofile = "oneweb"\njitter = "4 ms"\n'
+    access = resolve(load(written(tmp_path, 'preset = "dish.toml"', preset))).medium
+    assert (access.jitter_ns, access.stall_every_ns, access.profile) == (4_000_000, 415_000_000, "oneweb")
+    assert access.preset_file.startswith("dish.toml ")
+
+
+def test_a_profile_follows_a_constellation_s_ranges(tmp_path):
+    keys = 'profile = "oneweb"\ngeometry = "constellation"\n[constellation]\npreset = "oneweb"'
+    access = resolve(load(written(tmp_path, keys))).medium
+    assert access.base_rtts == ()
+    assert access.stall_every_ns == 415_000_000

@@ -85,6 +85,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         others = {key for only in FLOW_KEYS.values() for key in only} - set(FLOW_KEYS[flow.kind])
         if flow.packet_rate_pkts_per_s is not None:
             others.add(PACE_KEYS[flow.kind])
+        if not flow.is_mptcp:
+            others |= {"protocol", "subflow_of"}  # likewise
         if flow.name is None:
             others.add("name")  # A name changes nothing, so a plan without names stays the same.
         yield from _table("flows", flow, others, double=True, replace=last)

@@ -30,8 +30,8 @@ FEWEST = 8
 QUANTILES = (0.1, 0.5, 0.9)
 
 _MISSING = {
-    "|dRTT|": "the shape of the jitter: a profile has one uniform and one Erlang part",
-    "RTT steps": "how bases follow each other: a profile keeps a base or draws anew",
+    "|dRTT|": "how the jitter drifts: a profile has one level, with one spread over its slots",
+    "RTT steps": "how bases drift: a profile keeps a base or draws anew from one distribution",
     "goodput": "the capacity, and how long a burst of loss lasts: a transfer bounds the first and hints at the second",
 }
 
@@ -110,6 +110,7 @@ class _Given:
     name: str
     link: str
     measurement: Measurement
+    profile: str
 
 
 def validate(
@@ -119,6 +120,7 @@ def validate(
     recordings_folder: Path,
     columns: tuple[str, ...] | None = None,
     received: bool = False,
+    profile: str = "starlink",
     longest_ns: int | None = None,
     seed: int = 1,
     tell: Callable[[str], None] = lambda text: None,
@@ -139,6 +141,8 @@ def validate(
         Columns of files without a header.
     received : bool
         True if times in such files are those of replies.
+    profile : str
+        Profile whose values files are compared with; public recordings have their own.
     longest_ns : int, optional
         Length of the runs; default: that of the recording.
     tell : function
@@ -150,7 +154,7 @@ def validate(
         Comparisons in the order of `recordings`. A recording that is missing or has no usable data is skipped, with the
         reason.
     """
-    given: list[_Given | Skipped] = [_read(one, recordings_folder, columns, received) for one in recordings]
+    given: list[_Given | Skipped] = [_read(one, recordings_folder, columns, received, profile) for one in recordings]
     by_link: dict[str, list[Measurement]] = {}
     for one in given:
         if isinstance(one, _Given):
@@ -170,7 +174,9 @@ def validate(
     return found
 
 
-def _read(recording: str, folder: Path, columns: tuple[str, ...] | None, received: bool) -> _Given | Skipped:
+def _read(
+    recording: str, folder: Path, columns: tuple[str, ...] | None, received: bool, profile: str
+) -> _Given | Skipped:
     public = PUBLIC.get(recording)
     try:
         if public is None:
@@ -179,7 +185,7 @@ def _read(recording: str, folder: Path, columns: tuple[str, ...] | None, receive
                 why = "there is no such file, and no public recording of this name (leowarp validate --list)"
                 return Skipped(recording, why, None)
             measurement = read(path, columns=columns)
-            return _Given(path.stem, "given", measurement.as_sent() if received else measurement)
+            return _Given(path.stem, "given", measurement.as_sent() if received else measurement, profile)
         return _public(public, folder)
     except LeowarpError as error:
         return Skipped(Path(recording).stem, _why(error), None)
@@ -197,7 +203,7 @@ def _public(public: Public, folder: Path) -> _Given | Skipped:
         why = f"{folder / public.file_name} has another content than sha256 {public.sha256}" if there else "not fetched"
         return Skipped(public.name, why, public.command(folder))
     measurement = read(path, columns=public.columns)
-    return _Given(public.name, public.link, measurement.as_sent() if public.received else measurement)
+    return _Given(public.name, public.link, measurement.as_sent() if public.received else measurement, public.profile)
 
 
 def _compared(
@@ -241,7 +247,7 @@ def _compared(
         notes.append(f"the first half: {error.message}")
     duration_ns = min(span_ns, longest_ns) if longest_ns is not None else span_ns
     samples: dict[str, Samples] = {"recording": recorded}
-    for name, medium in media_of(held, folder).items():
+    for name, medium in media_of(held, folder, given.profile).items():
         if name == "fitted" and fitted is None:
             continue
         samples[name] = samples_of(held, medium, name, folder, schedule=schedule, duration_ns=duration_ns, seed=seed)
@@ -293,5 +299,8 @@ def _verdict(
         return f"no further than the recording's halves from each other ({judged})"
     if distance <= noise:
         return f"cannot tell: {counts['recording']} samples are too few to tell this from noise ({judged})"
+    beyond = ""
+    if floor is not None and floor > LIMIT_RATIO:
+        beyond = f"; the halves are {floor:.3f} apart, so that a perfect copy of the first would miss the limit as well"
     missing = next((why for name, why in _MISSING.items() if quantity.startswith(name)), "")
-    return f"differs ({judged})" + (f"; {missing}" if missing else "")
+    return f"differs ({judged})" + (f"; {missing}" if missing else "") + beyond

@@ -8,6 +8,7 @@ from leowarp.timeline.recordings.measurement import Series, Transfer
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.validation import LIMIT_RATIO, PUBLIC, Skipped, validate
 from leowarp.validation.compared import _row
+from leowarp.validation.made import printed_ns
 from leowarp.validation.quantities import (
     ABOVE,
     DIFFERENCES,
@@ -101,3 +102,8 @@ def test_verdicts_go_by_distance_floor_and_noise():
     few = np.arange(20.0)
     assert verdict(few, few + 5.0).verdict.startswith("cannot tell")
     assert verdict(recorded[:3], recorded).verdict.startswith("not compared")
+
+
+def test_round_trips_have_the_digits_that_ping_prints():
+    assert printed_ns(np.array([9.876e6, 45.678e6, 123.456e6])).tolist() == [9.88e6, 45.7e6, 123e6]
+    assert np.isnan(printed_ns(np.array([np.nan]))).all()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leowarp.fitting.fit import Fit
 from leowarp.fitting.written import preset_text
@@ -48,7 +49,7 @@ def written_preset(fit: Fit, folder: Path) -> None:
     (folder / PRESET).write_text(preset_text(fit), encoding="utf-8")
 
 
-def media_of(measurement: Measurement, folder: Path) -> dict[str, tuple[str, str, str]]:
+def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") -> dict[str, tuple[str, str, str]]:
     """Media of the measurement: name -> text of the medium, and the ends between which it is made."""
     down = measurement.transfer is not None and measurement.transfer.way == "down"
     ends = ("server", "dish") if down else ("dish", "server")
@@ -58,7 +59,7 @@ def media_of(measurement: Measurement, folder: Path) -> dict[str, tuple[str, str
         replay = f'[measured]\nfile = "{TABLE}"\ngaps = "hold"\n'
         media["replay"] = (replay, "B", "A")
     media["fitted"] = (_ACCESS + f'preset = "{PRESET}"\n', *ends)
-    media["default"] = (_ACCESS, *ends)
+    media["default"] = (_ACCESS + f'profile = "{profile}"\n', *ends)
     return media
 
 
@@ -129,8 +130,14 @@ def pings_of(run: Run, flow: int = 0) -> Series:
     kept = np.diff(sent_ns, prepend=-1) > 0
     # There may have been no time for replies to the last pings.
     kept &= sent_ns < run.plan.run.duration_ns - 1_000_000_000
-    # ping prints tenths of a millisecond, and recordings have the same resolution.
-    return Series.of(sent_ns[kept], np.round(rtt_ns[kept] / 1e5) * 1e5)
+    return Series.of(sent_ns[kept], printed_ns(rtt_ns[kept]))
+
+
+def printed_ns(rtt_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round trips as ping prints them, and as recordings therefore have them: 0.01, 0.1 or 1 ms, below 10, below 100,
+    and from 100 ms (iputils, ping_common.c)."""
+    unit_ns = np.where(rtt_ns >= 100e6, 1e6, np.where(rtt_ns >= 10e6, 1e5, 1e4))
+    return np.asarray(np.round(rtt_ns / unit_ns) * unit_ns)
 
 
 def transfer_of(run: Run, way: str, flow: int = 0) -> Transfer:

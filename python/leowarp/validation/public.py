@@ -35,6 +35,8 @@ class Public:
         Description of its columns, if it has no header.
     received : bool
         True if its times are those of replies.
+    profile : str
+        Profile whose values it is compared with.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Public:
     about: str
     columns: tuple[str, ...] | None = None
     received: bool = False
+    profile: str = "starlink"
 
     @property
     def address(self) -> str:
@@ -96,7 +99,7 @@ _EVERY = (
     Public(
         "oneweb-iowa", *_SHAPER, "shaper/oneweb_iowa_latency.csv", "GPL-3.0",
         "6018680ea37c2bf601e8c016899263206219b1998db6d46547201dd079fe0e99", "oneweb-iowa",
-        "OneWeb: ping every 14 ms, 1456 s; replies alone, lost probes left out", _COLUMNS, True,
+        "OneWeb: ping every 14 ms, 1456 s; replies alone, lost probes left out", _COLUMNS, True, "oneweb",
     ),
     Public(
         "starlink-seattle", *_MMSYS, "src/latency/no-isl-ping-gw-seattle-230911-170535-0.1s-60min.txt",

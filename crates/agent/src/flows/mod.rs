@@ -33,6 +33,8 @@ impl Flows {
         let mut flows = Self { transfers: vec![], probes: vec![], floods: vec![], programs: vec![] };
         for (i, flow) in setup.flows.iter().enumerate() {
             match flow.kind {
+                // The kernel opens further subflows by itself
+                FlowKind::Tcp if flow.subflow_of.is_some() => {}
                 FlowKind::Tcp => flows.transfers.push(Transfer::open(network, setup, i)?),
                 FlowKind::Ping if flow.flood => flows.floods.push(Flood::open(network, setup, i)?),
                 FlowKind::Ping | FlowKind::Udp => flows.probes.push(Probe::open(network, setup, i)?),

@@ -102,6 +102,10 @@ impl Probe {
                         let unwanted = if spec.flood { ANSWERS } else { NOTHING[0] };
                         socket::set(fd.as_raw_fd(), SOL_RAW, ICMP_FILTER, &unwanted, attempt)?;
                     }
+                    if from.joins.is_some() {
+                        // else it would leave with the address, and by the wire, of the host that this one joins
+                        socket::bind(&fd, &socket::address(from.address, 0))?;
+                    }
                     Ok(fd)
                 })?;
                 let mut packet = vec![0u8; 8 + payload];

@@ -24,6 +24,7 @@ use crate::network::leolink;
 use crate::network::Network;
 use crate::packets::frame::{DESTINATION_PORT, SOURCE_PORT};
 use leowarp_timeline::setup::{DelayedAck, Flow, Pcap, Setup};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
@@ -53,6 +54,10 @@ struct Shared {
     listener: OwnedFd,
     /// The accepted socket; -1 = not accepted yet.
     receiver: AtomicI32,
+    /// The connection is of Multipath TCP: the sockets have several subflows below them.
+    is_mptcp: bool,
+    /// Payload that the receiver of Multipath TCP had in order when the transfer was stopped; u64::MAX = not stopped yet.
+    connection_bytes: AtomicU64,
     /// The receiver delays its acknowledgements from the first segment on.
     delays_acks: bool,
     /// Payload of a full segment.
@@ -85,10 +90,15 @@ impl Transfer {
     pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
         let spec = &setup.flows[flow];
         let name = spec.congestion_control.as_deref().unwrap_or_default();
-        let at = |host: usize, port: u16| socket::address(setup.hosts[host].address, port + flow as u16);
+        let at = |host: usize, port: u16| match setup.hosts[host].address {
+            // subflows arrive at other addresses of the host, too
+            ip if spec.is_mptcp && host == spec.destination => socket::address(any(ip), port + flow as u16),
+            ip => socket::address(ip, port + flow as u16),
+        };
         let make = |host: usize, port: u16| {
             network.inside(setup.hosts[host].node, || {
-                let fd = socket::open(setup.hosts[host].address, libc::SOCK_STREAM, 0)?;
+                let protocol = if spec.is_mptcp { libc::IPPROTO_MPTCP } else { 0 };
+                let fd = socket::open(setup.hosts[host].address, libc::SOCK_STREAM, protocol)?;
                 socket::set(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, &1i32, "reuse a flow's address")?;
                 socket::set_congestion_control(&fd, name)?;
                 socket::bind(&fd, &at(host, port))?;
@@ -105,6 +115,8 @@ impl Transfer {
             sender,
             listener,
             receiver: AtomicI32::new(-1),
+            is_mptcp: spec.is_mptcp,
+            connection_bytes: AtomicU64::new(u64::MAX),
             delays_acks: setup.hosts[spec.destination].delayed_ack == DelayedAck::On,
             segment_bytes: u64::from(setup.mtu_bytes - setup.ip_header_bytes() - HEADERS_BYTES),
             connect_ns: AtomicI64::new(i64::MIN),
@@ -200,7 +212,26 @@ impl Transfer {
             return Ok(read_bytes);
         }
         // The reader may be inside a system call that reads a gigabyte.
-        self.receiver().map_or(Ok(0), tcp_info::received_bytes)
+        let told = if self.shared.is_mptcp { tcp_info::received_by_mptcp_bytes } else { tcp_info::received_bytes };
+        self.receiver().map_or(Ok(0), told)
+    }
+
+    /// Whether the connection is of Multipath TCP.
+    pub fn is_mptcp(&self) -> bool {
+        self.shared.is_mptcp
+    }
+
+    /// Keeps what the receiver of Multipath TCP has in order now, before the transfer is stopped.
+    pub fn note_connection(&self) -> Result<()> {
+        if self.shared.is_mptcp && self.connection_bytes().is_none() {
+            self.shared.connection_bytes.store(self.received_bytes()?, SeqCst);
+        }
+        Ok(())
+    }
+
+    /// Payload of a connection of Multipath TCP that the receiver had in order when the transfer was stopped.
+    pub fn connection_bytes(&self) -> Option<u64> {
+        Some(self.shared.connection_bytes.load(SeqCst)).filter(|&bytes| bytes != u64::MAX)
     }
 
     /// Marks packets of one end. These are the data packets if `data` is set, else the acknowledgements.
@@ -214,6 +245,15 @@ impl Transfer {
         }
         socket::set_tos(self.shared.listener.as_raw_fd(), tos)?;
         self.receiver().map_or(Ok(()), |fd| socket::set_tos(fd, tos))
+    }
+}
+
+/// The address that stands for all of a host, of the same family.
+fn any(ip: IpAddr) -> IpAddr {
+    if ip.is_ipv6() {
+        Ipv6Addr::UNSPECIFIED.into()
+    } else {
+        Ipv4Addr::UNSPECIFIED.into()
     }
 }
 
@@ -286,6 +326,9 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if n == 0 && ending.is_watched() {
             shared.note_end(clock, ending);
             shared.complete_ns.store(shared.end_ns.load(SeqCst), SeqCst);
+        } else if n == 0 && shared.is_mptcp {
+            // Packets of a subflow do not say when the connection's data are complete
+            shared.complete_ns.store(clock.now_ns(), SeqCst);
         }
         // The stream ended or was reset. In both cases the sender is done. The socket stays open for its last sample.
         libc::shutdown(fd, libc::SHUT_WR);

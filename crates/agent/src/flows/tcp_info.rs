@@ -283,6 +283,29 @@ pub fn received_bytes(fd: i32) -> Result<u64> {
     TcpInfo::read(fd).map(|info| info.tcpi_bytes_received)
 }
 
+/// `struct mptcp_info` of Linux 6.12 (include/uapi/linux/mptcp.h) up to its end, of which the agent reads one field.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct MptcpInfo {
+    before: [u64; 8],
+    bytes_received: u64,
+    after: [u64; 3],
+}
+
+// SAFETY: integers alone, without padding.
+unsafe impl Plain for MptcpInfo {}
+
+/// Payload that the receiving socket of a connection of Multipath TCP has in order, over all subflows.
+pub fn received_by_mptcp_bytes(fd: i32) -> Result<u64> {
+    const SOL_MPTCP: i32 = 284;
+    const MPTCP_INFO: i32 = 1;
+    match socket::get::<MptcpInfo>(fd, SOL_MPTCP, MPTCP_INFO) {
+        Ok((info, n)) if n >= offset_of!(MptcpInfo, after) => Ok(info.bytes_received),
+        Ok((_, n)) => Err(too_little(n)),
+        Err(errno) => Err(Error::errno("read MPTCP_INFO", errno)),
+    }
+}
+
 /// Window that the receiver advertised last (`tcp_sock.rcv_wnd`). 0 = the kernel does not report the window (before
 /// 6.2).
 pub fn receive_window_bytes(fd: i32) -> u32 {
@@ -315,6 +338,7 @@ mod tests {
             assert_eq!(ours, theirs, "{name}");
         }
         assert_eq!((size_of::<TcpInfo>(), size_of::<BbrInfo>(), LEAST_BYTES), (248, 20, 232));
+        assert_eq!((offset_of!(MptcpInfo, bytes_received), size_of::<MptcpInfo>()), (64, 96));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! Links, addresses and routes as netlink messages.
 
 use crate::network::netlink::{
-    Batch, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, RTM_DELROUTE, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE,
+    Batch, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, RTM_DELROUTE, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE, RTM_NEWRULE,
 };
 use std::net::IpAddr;
 
@@ -26,6 +26,7 @@ const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_PREFSRC: u16 = 7;
 const RTA_METRICS: u16 = 8;
+const RTA_TABLE: u16 = 15;
 const RTAX_QUICKACK: u16 = 15;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
@@ -35,6 +36,12 @@ const RT_SCOPE_UNIVERSE: u8 = 0;
 const RT_SCOPE_LINK: u8 = 253;
 const RTN_UNICAST: u8 = 1;
 const RTN_BLACKHOLE: u8 = 6;
+const FRA_SRC: u16 = 2;
+const FRA_PRIORITY: u16 = 6;
+const FRA_TABLE: u16 = 15;
+const FR_ACT_TO_TBL: u8 = 1;
+/// Before the rules of the kernel's own tables, 32766 and 32767.
+const PRIORITY: u32 = 1000;
 
 /// One end of a link.
 pub struct Interface {
@@ -182,6 +189,16 @@ pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     quickack(batch, hop.quickack);
 }
 
+/// The same for packets from `source` alone, by a table of their own.
+pub fn default_route_of(batch: &mut Batch, table: u32, source: IpAddr, hop: Hop) {
+    // struct fib_rule_hdr begins as rtmsg does, with the length of the source's prefix at 2
+    let rule = [family(source), 0, whole_prefix(source), 0, 0, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
+    batch.message(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &rule);
+    with_address(batch, FRA_SRC, source).u32(FRA_TABLE, table).u32(FRA_PRIORITY, PRIORITY);
+    default_route(batch, source, hop);
+    batch.u32(RTA_TABLE, table);
+}
+
 /// Makes the kernel discard packets without another route, without an ICMP answer.
 pub fn discard_by_default(batch: &mut Batch, is_ipv6: bool) {
     let family = if is_ipv6 { AF_INET6 } else { AF_INET };
@@ -256,6 +273,22 @@ mod tests {
         route(&mut batch, host, 0, Hop { ifindex: 3, gateway: None, quickack: false });
         assert_eq!(batch.bytes()[16..28], [10, 128, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0]);
         assert_eq!(batch.bytes().len(), 28 + 20 + 8);
+    }
+
+    #[test]
+    fn packets_from_a_further_address_have_a_rule_and_a_default_route_of_their_own() {
+        let mut batch = Batch::default();
+        let hop = Hop { ifindex: 3, gateway: None, quickack: false };
+        default_route_of(&mut batch, 1001, IpAddr::from([10, 1, 0, 2]), hop);
+        #[rustfmt::skip]
+        let rule = [
+            52, 0, 0, 0,  32, 0,  1, 6,  1, 0, 0, 0,  0, 0, 0, 0,
+            2, 0, 32, 0, 0, 0, 0, 1, 0, 0, 0, 0,
+            8, 0, 2, 0, 10, 1, 0, 2,  8, 0, 15, 0, 0xe9, 3, 0, 0,  8, 0, 6, 0, 0xe8, 3, 0, 0,
+        ];
+        assert_eq!(batch.bytes()[..52], rule);
+        assert_eq!(batch.bytes()[68..80], [2, 0, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0]);
+        assert_eq!(batch.bytes()[batch.bytes().len() - 8..], [8, 0, 15, 0, 0xe9, 3, 0, 0]);
     }
 
     #[test]

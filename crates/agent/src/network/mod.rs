@@ -16,6 +16,7 @@ pub mod aqm;
 pub mod directions;
 pub mod leolink;
 pub mod message;
+pub mod mptcp;
 pub mod netlink;
 pub mod netns;
 mod notices;
@@ -39,6 +40,9 @@ use leowarp_timeline::{Event, Tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Table of the default route of host 0; that of host h has this number plus h. Only hosts that join another have one.
+const FIRST_TABLE: u32 = 1000;
 
 /// A change of the TOS value that packets from one host to another carry from now on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,7 +75,10 @@ pub struct Network<'a> {
     home: Namespace,
     spaces: Vec<Namespace>,
     watch: OwnedFd,
+    /// Next interface number of each namespace, by the node in `homes`.
     next_ifindex: Vec<u32>,
+    /// Node whose namespace each node has: its own, or that of the host that its host joins.
+    homes: Vec<usize>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
     /// For jittered directions, the values that were last sent to the kernel.
@@ -117,13 +124,16 @@ impl<'a> Network<'a> {
         let mut spaces = Vec::with_capacity(setup.nodes.len());
         for i in 0..setup.nodes.len() {
             let space = netns::of_node(setup, i)?;
-            let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: i as u64 };
-            // SAFETY: `event` outlives the call.
-            crate::base::error::check(
-                unsafe { libc::epoll_ctl(watch.as_raw_fd(), libc::EPOLL_CTL_ADD, space.route.raw(), &raw mut event) },
-                "watch a netlink socket",
-            )?;
+            watched(&watch, i, &space)?;
             spaces.push(space);
+        }
+        for host in &setup.hosts {
+            // The host's own namespace goes, with all that it would have
+            if let Some(other) = host.joins {
+                spaces[setup.hosts[other].node].enter()?;
+                spaces[host.node] = Namespace::current()?;
+                watched(&watch, host.node, &spaces[host.node])?;
+            }
         }
         home.enter()?;
         let mut host_of_node = vec![None; setup.nodes.len()];
@@ -139,6 +149,7 @@ impl<'a> Network<'a> {
             spaces,
             watch,
             next_ifindex: vec![2; nodes],
+            homes: homes(setup),
             links: vec![LinkState::default(); setup.links.len()],
             directions: (0..2 * setup.links.len()).map(|d| initial_direction(setup, d)).collect(),
             told: vec![None; 2 * setup.links.len()],
@@ -313,8 +324,8 @@ impl<'a> Network<'a> {
         let spec = &self.setup.links[link];
         let ends = [spec.a, spec.b];
         let interfaces = [0, 1].map(|side| {
-            let ifindex = self.next_ifindex[ends[side]];
-            self.next_ifindex[ends[side]] += 1;
+            let ifindex = self.next_ifindex[self.homes[ends[side]]];
+            self.next_ifindex[self.homes[ends[side]]] += 1;
             self.links[link].ifindex[side] = ifindex;
             Interface {
                 ifindex,
@@ -344,9 +355,15 @@ impl<'a> Network<'a> {
                 if let Some(host) = self.host_of_node[ends[side]] {
                     let address = self.setup.hosts[host].address;
                     let out = self.hop(ends[side], interfaces[side].ifindex, None);
+                    let joins = self.setup.hosts[host].joins.is_some();
                     let batch = self.changing(ends[side]);
                     message::address(batch, interfaces[side].ifindex, address, message::whole_prefix(address));
-                    message::default_route(batch, address, out);
+                    if joins {
+                        // what has this address goes out of its own wire
+                        message::default_route_of(batch, FIRST_TABLE + host as u32, address, out);
+                    } else {
+                        message::default_route(batch, address, out);
+                    }
                     let hop = self.hop(ends[1 - side], interfaces[1 - side].ifindex, None);
                     message::route(self.changing(ends[1 - side]), address, 0, hop);
                     self.routes.insert((ends[1 - side], host), 2 * link + 1 - side);
@@ -478,6 +495,26 @@ impl<'a> Network<'a> {
 fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
     let by_netem = setup.links.iter().filter(|l| l.is_by_netem());
     by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
+}
+
+/// Watches the route netlink socket of a node.
+fn watched(watch: &OwnedFd, node: usize, space: &Namespace) -> Result<()> {
+    let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: node as u64 };
+    // SAFETY: `event` lives through the call.
+    crate::base::error::check(
+        unsafe { libc::epoll_ctl(watch.as_raw_fd(), libc::EPOLL_CTL_ADD, space.route.raw(), &raw mut event) },
+        "watch a netlink socket",
+    )
+    .map(|_| ())
+}
+
+/// Node whose namespace each node has.
+fn homes(setup: &Setup) -> Vec<usize> {
+    let mut homes: Vec<usize> = (0..setup.nodes.len()).collect();
+    for (host, spec) in setup.hosts.iter().enumerate() {
+        homes[spec.node] = setup.home_of(host);
+    }
+    homes
 }
 
 /// Name of the interfaces at both ends of a link.

@@ -13,6 +13,7 @@ pub const RTM_NEWLINK: u16 = 16;
 pub const RTM_NEWADDR: u16 = 20;
 pub const RTM_NEWROUTE: u16 = 24;
 pub const RTM_DELROUTE: u16 = 25;
+pub const RTM_NEWRULE: u16 = 32;
 pub const RTM_NEWQDISC: u16 = 36;
 pub const RTM_DELQDISC: u16 = 37;
 pub const RTM_GETQDISC: u16 = 38;
@@ -146,6 +147,14 @@ impl Socket {
     /// As [`Socket::open`].
     pub fn open_diag() -> Result<Self> {
         Self::open_family(libc::NETLINK_SOCK_DIAG)
+    }
+
+    /// Opens a socket for families with a name (genetlink) of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// As [`Socket::open`].
+    pub fn open_generic() -> Result<Self> {
+        Self::open_family(libc::NETLINK_GENERIC)
     }
 
     fn open_family(family: i32) -> Result<Self> {

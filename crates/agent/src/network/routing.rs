@@ -18,6 +18,10 @@ impl Network<'_> {
         if self.setup.hosts[host].node == node {
             return Err(Error::Input(format!("host {host} has a route to itself in events.bin")));
         }
+        if self.homes[node] != node {
+            // In the namespace that it shares, these would be routes of the other host; its own table has a default route
+            return Ok(());
+        }
         let path = path.filter(|_| self.setup.source_routing);
         let Some(direction) = direction else {
             self.remove_route(node, host, path);

@@ -31,13 +31,14 @@ const MESSAGE_BYTES: usize = 4 + 48 + 20;
 /// gigabyte of the guest's memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
-/// The two ends of a connection as its socket sees them: local port, remote address and remote port.
-type Ends = (u16, u32, u16);
+/// The two ends of a connection as its socket sees them: local address and port, remote address and port.
+pub type Ends = (u32, u16, u32, u16);
 
+/// State of a socket.
 #[derive(Debug)]
-struct Sample {
-    info: TcpInfo,
-    bbr: Option<BbrInfo>,
+pub struct Sample {
+    pub info: TcpInfo,
+    pub bbr: Option<BbrInfo>,
     congestion_control: Option<String>,
 }
 
@@ -63,25 +64,16 @@ impl Diag {
         if numbers.is_empty() {
             return Ok(None);
         }
-        let family = if setup.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET } as u8;
         let open = |host: usize| Ok((host, network.inside(setup.hosts[host].node, Netlink::open_diag)?));
         let hosts = numbers.into_iter().map(open).collect::<Result<_>>()?;
-        Ok(Some(Self { hosts, samples: BTreeMap::new(), ends, family }))
+        Ok(Some(Self { hosts, samples: BTreeMap::new(), ends, family: family_of(setup) }))
     }
 
     /// Stores the present state of all these sockets.
     pub fn sample(&mut self, t_ns: i64) -> Result<()> {
-        let wanted =
-            [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
-        let mut request = vec![self.family, libc::IPPROTO_TCP as u8, wanted, 0];
-        request.extend(STATES.to_ne_bytes());
-        // any ends
-        request.extend([0; 48]);
         for (host, netlink) in &self.hosts {
-            netlink.dump(SOCK_DIAG_BY_FAMILY, &request, |body| {
-                if let Some((ends, sample)) = read(body) {
-                    self.samples.insert((*host, ends, t_ns), sample);
-                }
+            sockets(netlink, self.family, |ends, sample| {
+                self.samples.insert((*host, ends, t_ns), sample);
             })?;
         }
         if self.samples.len() <= SAMPLES_MAX {
@@ -100,10 +92,9 @@ impl Diag {
         connections.iter_mut().filter(|c| c.connection.is_tcp).flat_map(move |lived| {
             let c = &lived.connection;
             let [source, destination] = self.ends[&c.program];
-            let at_source = (c.source_port, destination.1, c.destination_port);
-            let at_destination = (c.destination_port, source.1, c.source_port);
-            // A socket may outlive its last packet, but not the beginning of the next connection between the same
-            // ports.
+            let at_source = (source.1, c.source_port, destination.1, c.destination_port);
+            let at_destination = (destination.1, c.destination_port, source.1, c.source_port);
+            // A socket may outlive its last packet, but not the first one of the next connection between its ports.
             let next = all.iter().filter(|(other, start_ns)| other.has_ports_of(c) && *start_ns > lived.start_ns);
             let until_ns = next.map(|(_, start_ns)| *start_ns).min().unwrap_or(i64::MAX);
             let range = (source.0, at_source, lived.start_ns)..(source.0, at_source, until_ns);
@@ -118,6 +109,26 @@ impl Diag {
     }
 }
 
+/// AF_INET or AF_INET6: of the sockets of a run.
+pub fn family_of(setup: &Setup) -> u8 {
+    (if setup.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET }) as u8
+}
+
+/// Calls `each` with the present state of every TCP socket of a netlink socket's namespace.
+pub fn sockets(netlink: &Netlink, family: u8, mut each: impl FnMut(Ends, Sample)) -> Result<()> {
+    let wanted =
+        [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
+    let mut request = vec![family, libc::IPPROTO_TCP as u8, wanted, 0];
+    request.extend(STATES.to_ne_bytes());
+    // Any ends.
+    request.extend([0; 48]);
+    netlink.dump(SOCK_DIAG_BY_FAMILY, &request, |body| {
+        if let Some((ends, sample)) = read(body) {
+            each(ends, sample);
+        }
+    })
+}
+
 /// Reads one socket from an answer. None = the socket has no TCP_INFO.
 fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
@@ -125,7 +136,7 @@ fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     // struct inet_diag_sockid: the ports, then source and destination with 16 bytes each. For IPv4, only the first 4 of
     // the 16 are used
     let short = if i32::from(*body.first()?) == libc::AF_INET6 { 12 } else { 0 };
-    let ends = (port(4)?, address(24 + short)?, port(6)?);
+    let ends = (address(8 + short)?, port(4)?, address(24 + short)?, port(6)?);
     let (mut info, mut bbr, mut congestion_control) = (None, None, None);
     for (kind, value) in attributes(body.get(MESSAGE_BYTES..)?) {
         match kind {

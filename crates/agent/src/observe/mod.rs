@@ -7,3 +7,4 @@ pub mod drops;
 pub mod outcome;
 pub mod queue;
 pub mod sample;
+pub mod subflows;

@@ -88,7 +88,14 @@ pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer]
     let mut flow_rows = Rows::create(&context.header)?;
     for (flow, outcome) in flows.iter().enumerate() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
-        flow_rows.push(&flow_end(flow, transfer, outcome))?;
+        let mut row = flow_end(flow, transfer, outcome);
+        // A further subflow is over when its connection is
+        let whole = context.setup.flows[flow].subflow_of.unwrap_or(flow);
+        if let Some(transfer) = transfers.iter().find(|t| t.flow == whole && t.is_mptcp()) {
+            let complete_ns = transfer.complete_ns().filter(|_| context.setup.flows[whole].size_bytes.is_some());
+            row.completion_ns = complete_ns.map_or(i64::MISSING, |t_ns| t_ns - outcome.start_ns);
+        }
+        flow_rows.push(&row)?;
     }
     flow_rows.flush()
 }
@@ -102,6 +109,7 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
         last_byte_ns: outcome.last_byte_ns.unwrap_or(i64::MISSING),
         completion_ns: outcome.complete_ns.map_or(i64::MISSING, |t_ns| t_ns - outcome.start_ns),
         bytes: outcome.arrived_bytes.unwrap_or(u64::MISSING),
+        connection_bytes: transfer.and_then(Transfer::connection_bytes).unwrap_or(u64::MISSING),
         error: transfer.map_or(0, Transfer::errno) as u32,
         duplicate_acks_pkts: outcome.duplicate_acks_pkts.unwrap_or(u64::MISSING),
         rtt_min_ns: round_trips(|r| r.min_ns),

@@ -145,6 +145,11 @@ impl Counters {
     pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
         let mut files = Vec::new();
         for host in &setup.hosts {
+            if host.joins.is_some() {
+                // its namespace, and so its counters, are those of the host that it joins
+                files.push(Vec::new());
+                continue;
+            }
             files.push(network.inside(host.node, || {
                 let open = |name: &str| {
                     let path = format!("/proc/thread-self/net/{name}");
@@ -155,9 +160,9 @@ impl Counters {
             })?);
         }
         let mut counters = Self { files, names: Vec::new(), last: Vec::new(), buffer: vec![0; 64 * 1024] };
-        if !counters.files.is_empty() {
+        if let Some(first) = counters.files.iter().position(|files| !files.is_empty()) {
             let mut names = Vec::new();
-            counters.read(0, |name, _| names.push(name.to_string()))?;
+            counters.read(first, |name, _| names.push(name.to_string()))?;
             counters.names = names;
         }
         counters.last = vec![vec![None; counters.names.len()]; counters.files.len()];

@@ -21,7 +21,8 @@ use crate::packets::ledger::Ledger;
 use crate::packets::pcapng::PcapNg;
 use crate::packets::reordering::Reordering;
 use crate::packets::short;
-use crate::packets::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
+use crate::packets::subflows::Subflows;
+use crate::packets::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN, FLAG_ACK, FLAG_SYN};
 use crate::packets::wires::{Wire, Wires, LAG_NS};
 use leowarp_timeline::record::{AckWait, Drop, Missing};
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
@@ -33,6 +34,7 @@ use std::thread::JoinHandle;
 const SNAP_HEADERS_BYTES: u32 = 64;
 /// The same for IPv6, including Ethernet's header.
 const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
+const SYN_ACK: u8 = FLAG_SYN | FLAG_ACK;
 /// A packet is lost if nothing reported its arrival or drop for this long. Memory holds all packets sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
 
@@ -83,7 +85,7 @@ impl Host {
         t_ns: i64,
         frame: &Frame,
         books: &mut Books,
-        own_flows: usize,
+        (own_flows, subflows): (usize, &Subflows),
         programs: &mut Programs,
         end_ns: i64,
     ) -> Result<()> {
@@ -91,7 +93,7 @@ impl Host {
         let shortened = short::is_ipv6(ip).then(|| short::short(ip));
         let ip = shortened.as_ref().map_or(ip, |bytes| &bytes[..]);
         let own = |p: &Parsed| p.flow < own_flows && books.flows[p.flow].kind == p.kind;
-        let parsed = match frame::parse(t_ns, ip).filter(own) {
+        let parsed = match subflows.parse(t_ns, ip).or_else(|| frame::parse(t_ns, ip)).filter(own) {
             Some(parsed) => parsed,
             None if programs.connections.is_idle() => return Ok(()),
             None => match programs.follow(books, t_ns, ip, (self.index, frame.outgoing), end_ns)? {
@@ -102,6 +104,9 @@ impl Host {
         let flow = &books.flows[parsed.flow];
         let ends = [flow.source, flow.destination];
         let stream = 2 * parsed.flow + parsed.direction;
+        if flow.subflow_of.is_some() && !frame.outgoing && parsed.seen.flags & SYN_ACK == SYN_ACK {
+            programs.connected_ns.entry(parsed.flow).or_insert(t_ns);
+        }
         let is_end = ends[if frame.outgoing { parsed.direction } else { 1 - parsed.direction }] == self.index;
         if is_end && flow.kind == FlowKind::Tcp && t_ns < end_ns {
             books.acks[parsed.flow].passes(&parsed, frame.outgoing);
@@ -134,6 +139,7 @@ pub struct Capture {
     ending: Arc<Ending>,
     books: Books,
     own_flows: usize,
+    subflows: Subflows,
     programs: Programs,
     /// Wires, indexed by position in `hosts`.
     wires: Wires,
@@ -178,12 +184,14 @@ impl Capture {
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
         };
+        // A size is one of the connection, and how much of it a subflow carries is not known before.
+        let size_bytes = |f: &Flow| f.size_bytes.filter(|_| !f.is_mptcp);
         // Links report their losses. A packet that disappeared without a report was lost between links: it had no route
         // or, if neighbours are resolved, perhaps waited in a neighbour's queue.
         let reports_all = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
         let silence = if setup.links.iter().all(reports_all) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
         let streams =
-            setup.flows.iter().flat_map(|f| [Stream::new(numbers(f), f.size_bytes), Stream::new(numbers(f), None)]);
+            setup.flows.iter().flat_map(|f| [Stream::new(numbers(f), size_bytes(f)), Stream::new(numbers(f), None)]);
         Ok(Self {
             clock: *clock,
             ending: ending.clone(),
@@ -195,6 +203,7 @@ impl Capture {
                 acks: setup.flows.iter().map(|_| Acks::default()).collect(),
             },
             own_flows: setup.flows.len(),
+            subflows: Subflows::new(setup),
             programs: Programs {
                 connections: Connections::new(setup),
                 unfollowed_pkts: 0,
@@ -262,7 +271,7 @@ impl Capture {
 
     /// Whether more data may be available.
     fn read_wires(&mut self, is_end: bool) -> Result<bool> {
-        let Self { clock, ending, books, own_flows, wires, hosts, programs, .. } = self;
+        let Self { clock, ending, books, own_flows, subflows, wires, hosts, programs, .. } = self;
         let end_ns = ending.end_ns();
         let has_more = wires.drain(is_end, |number, frame| {
             let host = &mut hosts[number];
@@ -271,7 +280,7 @@ impl Capture {
             if let (Some(pcap), true) = (&mut host.pcap, t_ns >= 0) {
                 pcap.push(t_ns, frame)?;
             }
-            host.see(t_ns, frame, books, *own_flows, programs, end_ns)
+            host.see(t_ns, frame, books, (*own_flows, subflows), programs, end_ns)
         })?;
         if wires.are_by_taps() {
             let latest_ns = hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
@@ -281,11 +290,12 @@ impl Capture {
     }
 
     fn read_drops(&mut self) -> Result<()> {
-        let Self { clock, drops, dropped, .. } = self;
+        let Self { clock, drops, dropped, subflows, .. } = self;
         let is_idle = self.programs.connections.is_idle();
         drops.read(*clock, |t_ns, loss, ip| {
             let foreign = if is_idle { None } else { frame::parse_foreign(t_ns, ip) };
-            dropped.push_back(Dropped { t_ns, parsed: frame::parse(t_ns, ip), foreign, loss });
+            let parsed = subflows.parse(t_ns, ip).or_else(|| frame::parse(t_ns, ip));
+            dropped.push_back(Dropped { t_ns, parsed, foreign, loss });
             Ok(())
         })
     }

@@ -13,6 +13,7 @@ pub mod ranges;
 pub mod reordering;
 pub mod ring;
 pub mod short;
+pub mod subflows;
 pub mod taps;
 pub mod truth;
 pub mod wires;

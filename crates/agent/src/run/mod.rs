@@ -10,8 +10,8 @@ use crate::base::error::{Error, Result};
 use crate::base::say;
 use crate::flows::Flows;
 use crate::live::{self, Live};
-use crate::network::netns;
 use crate::network::{interface_name, Network};
+use crate::network::{mptcp, netns};
 use crate::observe::cures;
 use crate::observe::outcome::{self, Outcome};
 use crate::observe::queue::with_maxima_of;
@@ -38,6 +38,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let first = input.events_of_start();
     let paths = network.apply(&input.events[..first])?;
     disable_segmentation_offload(setup, &network)?;
+    mptcp::open(&network, setup)?;
     let flows = Flows::open(&network, setup)?;
     let shell = Shell::open(&network, setup, input_dir)?;
     let live = Live::open(&network, setup, input_dir)?;

@@ -13,6 +13,7 @@ use crate::observe::diag::Diag;
 use crate::observe::drops::{self, Drops};
 use crate::observe::queue::Queues;
 use crate::observe::sample::{self, Counters, LostBetweenLinks};
+use crate::observe::subflows::Subflows;
 use crate::packets::connections::Lived;
 use leowarp_timeline::record::{Counter, Drop, LinkTotal, Queue, Socket};
 use leowarp_timeline::setup::{Ends, FlowKind, Setup};
@@ -60,6 +61,8 @@ pub struct Player<'a> {
     socket_rows: Rows<Socket>,
     /// Samples the sockets of programs.
     diag: Option<Diag>,
+    /// Sampler of subflows of Multipath TCP.
+    subflows: Option<Subflows>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
     /// Drops that links reported. Used only without packet truth.
@@ -72,7 +75,7 @@ type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 /// Flows for which the run's end waits. These are the flows that have an end of their own.
 fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
-        FlowKind::Tcp => setup.flows[*i].size_bytes.is_some(),
+        FlowKind::Tcp => setup.flows[*i].size_bytes.is_some() && setup.flows[*i].subflow_of.is_none(),
         FlowKind::Ping | FlowKind::Udp => setup.flows[*i].packets.is_some(),
         FlowKind::Program => setup.flows[*i].program.as_ref().is_some_and(|p| p.expect_exit.is_some()),
     };
@@ -87,11 +90,13 @@ impl<'a> Player<'a> {
         let counter_rows = Rows::create(&context.header_with("names", counters.names().into()))?;
         let drops = if setup.observe.truth { None } else { Some((Drops::open(), Rows::create(header)?)) };
         let diag = Diag::open(&network, setup)?;
+        let subflows = Subflows::open(&network, setup)?;
         Ok(Self {
             looked_last: vec![false; flows.transfers.len()],
             network,
             flows,
             diag,
+            subflows,
             awaited: awaited(setup),
             counters,
             queues: Queues::open(setup)?,
@@ -216,8 +221,9 @@ impl<'a> Player<'a> {
         let are_both_sampled = what == Due::Queues && sockets_ns.is_some_and(|period_ns| t_ns % period_ns == 0);
         if let Some(links_bytes) = self.queues.links_bytes().filter(|_| are_both_sampled) {
             let transfers = &self.flows.transfers;
-            // If other transfers are running at the end of the sleep, they are queried again.
-            let looked_at = (0..transfers.len()).filter(|&i| self.is_looked_at(t_ns, i)).map(|i| &transfers[i]);
+            // If other transfers are running by then, they are queried once more.
+            let is_asked = |i: &usize| !transfers[*i].is_mptcp() && self.is_looked_at(t_ns, *i);
+            let looked_at = (0..transfers.len()).filter(is_asked).map(|i| &transfers[i]);
             let looked_at: Vec<&Transfer> = looked_at.collect();
             if sample::sleep_until(&mut self.infos, clock.monotonic_ns(t_ns), &looked_at, links_bytes)? {
                 return Ok(true);
@@ -298,6 +304,7 @@ impl<'a> Player<'a> {
                     self.sample_transfers(t_ns, i..i + 1)?;
                 }
                 self.demand_sending(i)?;
+                self.flows.transfers[i].note_connection()?;
                 self.flows.transfers[i].stop();
                 note_end(&mut self.awaited, self.flows.transfers[i].flow, t_ns);
                 return Ok(None);
@@ -387,6 +394,11 @@ impl<'a> Player<'a> {
                 self.looked_last[i] = transfer.has_ended();
                 looked_at.push(transfer);
             }
+        }
+        let (of_mptcp, looked_at): (Vec<_>, Vec<_>) = looked_at.into_iter().partition(|t| t.is_mptcp());
+        if let Some(subflows) = &self.subflows {
+            let wholes: Vec<usize> = of_mptcp.iter().map(|t| t.flow).collect();
+            subflows.sample(&mut self.socket_rows, t_ns, &wholes)?;
         }
         sample::sample_sockets(&mut self.socket_rows, &mut self.infos, t_ns, &looked_at)
     }

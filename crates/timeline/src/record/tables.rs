@@ -150,6 +150,7 @@ tables! {
         last_byte_ns: i64 ["ns", "when the receiver got its last byte"],
         completion_ns: i64 ["ns", "from the start to the last byte; null: had no size, or did not finish"],
         bytes: u64 ["bytes", "bytes that the receiver got in order"],
+        connection_bytes: u64 ["bytes", "Multipath TCP: payload that the receiver had in order over all subflows; null: another flow, or a subflow"],
         error: u32 ["1", "errno with which the flow ended; 0: none"],
         duplicate_acks_pkts: u64 ["pkts", "duplicate ACKs that reached the sender (RFC 5681, 2; a smaller window is no news); null: not TCP, or packets were not followed"],
         rtt_min_ns: i64 ["ns", "smallest round trip of a data packet, as in `delays`; null: none is known"],

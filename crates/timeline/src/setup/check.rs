@@ -44,6 +44,11 @@ impl Setup {
             let is_host = self.nodes.get(host.node).is_some_and(|n| n.kind == NodeKind::Host);
             rule(is_host, format!("hosts[{i}].node"), host.node, "it must be a node of kind host")?;
         }
+        for (i, host) in self.hosts.iter().enumerate() {
+            let Some(other) = host.joins else { continue };
+            let is_alone = other != i && self.hosts.get(other).is_some_and(|host| host.joins.is_none());
+            rule(is_alone, format!("hosts[{i}].joins"), other, "it must be another host, which joins none")?;
+        }
         self.ipv6()?;
         self.links.iter().enumerate().try_for_each(|(i, each)| link(i, each, self.nodes.len()))?;
         self.cures()?;
@@ -149,6 +154,7 @@ impl Setup {
         if let Some(program) = &flow.program {
             self.program(i, flow, program)?;
         }
+        self.subflow(i, flow)?;
         let longest_bytes = self.mtu_bytes - self.ip_header_bytes() - PROBE_HEADER_BYTES;
         rule(
             flow.kind == FlowKind::Tcp || flow.payload_bytes.is_none_or(|n| n <= longest_bytes),
@@ -162,6 +168,31 @@ impl Setup {
             format!("flows[{i}].replies"),
             flow.replies,
             "another ping has it otherwise, and the destination answers all or none",
+        )
+    }
+
+    fn subflow(&self, i: usize, flow: &Flow) -> Checked {
+        let what = |name: &str| format!("flows[{i}].{name}");
+        rule(
+            !flow.is_mptcp || (flow.kind == FlowKind::Tcp && !self.source_routing),
+            what("is_mptcp"),
+            "true",
+            "only tcp has it, and packets without the tag of their path",
+        )?;
+        let Some(number) = flow.subflow_of else { return Ok(()) };
+        let whole = self.flows.get(number).filter(|whole| whole.is_mptcp && whole.subflow_of.is_none());
+        let rule_of_whole = "it must be a flow of Multipath TCP that is no subflow";
+        let Some(whole) = whole.filter(|_| flow.is_mptcp) else {
+            return rule(false, what("subflow_of"), number, rule_of_whole);
+        };
+        let joined = |mine: usize, other: usize| mine == other || self.hosts[mine].joins == Some(other);
+        rule(
+            joined(flow.source, whole.source)
+                && joined(flow.destination, whole.destination)
+                && (flow.source == whole.source) != (flow.destination == whole.destination),
+            what("subflow_of"),
+            number,
+            "one of its ends must be that of the flow, and the other one a host that joins the flow's",
         )
     }
 

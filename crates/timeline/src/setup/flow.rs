@@ -19,6 +19,12 @@ pub struct Flow {
     pub destination: usize,
     /// Congestion control; only for tcp.
     pub congestion_control: Option<String>,
+    /// tcp: the connection is of Multipath TCP (RFC 8684).
+    #[serde(default)]
+    pub is_mptcp: bool,
+    /// tcp: index of the flow of Multipath TCP to whose connection this one belongs, as a subflow that the kernel opens.
+    #[serde(default)]
+    pub subflow_of: Option<usize>,
     /// Time at which the flow connects or sends its first packet.
     pub start_ns: i64,
     /// Time at which the flow is stopped.

@@ -166,6 +166,21 @@ impl Setup {
         self.flows.iter().any(|f| f.program.is_some())
     }
 
+    /// Whether some flow is of Multipath TCP.
+    pub fn has_mptcp(&self) -> bool {
+        self.flows.iter().any(|f| f.is_mptcp)
+    }
+
+    /// Numbers of the flows that are further subflows of a flow's connection.
+    pub fn subflows_of(&self, flow: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.flows.len()).filter(move |&i| self.flows[i].subflow_of == Some(flow))
+    }
+
+    /// Node whose namespace a host's node shares; its own if the host joins no other.
+    pub fn home_of(&self, host: usize) -> usize {
+        self.hosts[self.hosts[host].joins.unwrap_or(host)].node
+    }
+
     /// Settings of one direction (`2 * link` from a to b, `2 * link + 1` from b to a).
     pub fn direction(&self, direction: usize) -> &Direction {
         &self.links[direction / 2].directions[direction % 2]

@@ -45,6 +45,9 @@ pub struct Host {
     /// When the host's sockets acknowledge received data.
     #[serde(default)]
     pub delayed_ack: DelayedAck,
+    /// Index into `hosts`: the host whose namespace this one shares, as a further interface with an address of its own.
+    #[serde(default)]
+    pub joins: Option<usize>,
 }
 
 impl Host {

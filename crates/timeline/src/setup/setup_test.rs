@@ -114,6 +114,39 @@ fn names_the_field_the_value_and_the_rule() {
 }
 
 #[test]
+fn a_subflow_has_one_end_of_its_connection_and_a_host_that_joins_at_the_other() {
+    let mut setup = example();
+    let mut third = setup["hosts"][0].clone();
+    third["joins"] = serde_json::json!(0);
+    third["address"] = serde_json::json!("10.1.0.3");
+    setup["hosts"].as_array_mut().unwrap().push(third);
+    setup["flows"][0]["is_mptcp"] = serde_json::json!(true);
+    let (source, destination) = (setup["flows"][0]["source"].clone(), setup["flows"][0]["destination"].clone());
+    assert_eq!((&source, &destination), (&serde_json::json!(0), &serde_json::json!(1)));
+    let mut second = setup["flows"][0].clone();
+    second["source"] = serde_json::json!(2);
+    second["subflow_of"] = serde_json::json!(0);
+    setup["flows"].as_array_mut().unwrap().push(second);
+    let good = read(&setup).unwrap();
+    assert_eq!((good.has_mptcp(), good.subflows_of(0).collect::<Vec<_>>()), (true, vec![1]));
+    assert_eq!(good.home_of(2), good.hosts[0].node);
+    for (pointer, value, said) in [
+        ("/hosts/2/joins", serde_json::json!(2), "it must be another host, which joins none"),
+        ("/hosts/2/joins", serde_json::json!(9), "it must be another host, which joins none"),
+        ("/hosts/2/joins", serde_json::json!(1), "one of its ends must be that of the flow"),
+        ("/flows/1/source", serde_json::json!(0), "one of its ends must be that of the flow"),
+        ("/flows/1/subflow_of", serde_json::json!(1), "a flow of Multipath TCP that is no subflow"),
+        ("/flows/1/is_mptcp", serde_json::json!(false), "a flow of Multipath TCP that is no subflow"),
+        ("/flows/0/is_mptcp", serde_json::json!(false), "a flow of Multipath TCP that is no subflow"),
+        ("/source_routing", serde_json::json!(true), "packets without the tag of their path"),
+    ] {
+        let mut wrong = setup.clone();
+        *wrong.pointer_mut(pointer).unwrap() = value;
+        assert!(read(&wrong).unwrap_err().contains(said), "{pointer}: {}", read(&wrong).unwrap_err());
+    }
+}
+
+#[test]
 fn a_probe_stream_has_one_pace() {
     let probe = |kind: &str, rate_bps: Option<u64>, interval_ns: Option<i64>, packets_per_s: Option<f64>| {
         let mut setup = example();

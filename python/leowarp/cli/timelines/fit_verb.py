@@ -52,11 +52,13 @@ def fit(
     from leowarp.fitting import fit as fitted
     from leowarp.fitting import preset_text
     from leowarp.fitting.written import interval_text, value_text
+    from leowarp.scenario.media.access import PROFILE_FILES
     from leowarp.scenario.schema import Access
     from leowarp.scenario.text.key import keys
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
-    known = keys(Access)["profile"][1].words
+    # Only a profile of slots can be fitted, and recordings of the others have none.
+    known = [word for word in keys(Access)["profile"][1].words or () if word not in PROFILE_FILES]
     if profile not in known:
         raise ScenarioError(f"--profile: there is no profile {profile}", one_of(profile, known))
     if out is not None and out.suffix != ".toml":

@@ -34,6 +34,9 @@ def validate(
     ] = None,
     longest: Annotated[str, typer.Option("--longest", help="Of each run; as long as its recording by default.")] = "",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the profiles.")] = 1,
+    profile: Annotated[
+        str, typer.Option("--profile", help="Profile that files are compared with: starlink or oneweb.")
+    ] = "starlink",
     columns: Columns = "",
     received: Received = False,
     json_: options.Json = False,
@@ -44,9 +47,12 @@ def validate(
     profile fitted to it, and over the default profile. A missing recording is listed as skipped.
     """
     from leowarp.base import units
+    from leowarp.base.spelling import one_of
     from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.results.look_verbs import parsed
     from leowarp.guest.building.cache import cache_place
+    from leowarp.scenario.schema import Access
+    from leowarp.scenario.text.key import keys
     from leowarp.timeline.recordings.formats.columns import parsed_columns
     from leowarp.validation import PUBLIC, Validated
     from leowarp.validation import validate as validated
@@ -68,17 +74,21 @@ def validate(
         return
     if not recordings:
         raise ScenarioError("no recording is named", "leowarp validate my-ping.txt, or one of leowarp validate --list")
+    known = keys(Access)["profile"][1].words or ()
+    if profile not in known:
+        raise ScenarioError(f"--profile: there is no profile {profile}", one_of(profile, known))
     found = validated(
         recordings,
         out,
         recordings_folder=folder,
         columns=parsed_columns(columns) if columns else None,
         received=received,
+        profile=profile,
         longest_ns=int(parsed(units.TIME, "--longest", longest)) if longest else None,
         seed=seed,
         tell=note,
     )
-    command = shlex.join(["leowarp", "validate", *recordings, "--seed", str(seed)])
+    command = shlex.join(["leowarp", "validate", *recordings, "--seed", str(seed), "--profile", profile])
     page = write_page(found, out, command + (f' --longest "{longest}"' if longest else ""))
     if json_:
         print_json(

@@ -16,6 +16,7 @@ from leowarp.guest.building import overrides, shelf
 from leowarp.scenario import is_kernel_name
 from leowarp.scenario.network.family import KERNEL_WITH_IPV6
 from leowarp.scenario.schema import Jittered
+from leowarp.scenario.workload.mptcp import KERNEL_WITH_MPTCP
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -60,7 +61,8 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
     `kernel_facts` as in `GuestImage`. The shelf's data about the plan's kernel replace them before anything is built.
     Raises ScenarioError if an object that the plan needs is missing; the message names the object, the reason and the
-        key that needs it. The error is also raised if packets are of IPv6 and the kernel of the shelf has no IPv6.
+        key that needs it. The error is also raised if packets are of IPv6 or flows of Multipath TCP, and the kernel of
+        the shelf lacks these.
     """
     kernel = plan.guest.kernel
     needs_ipv6 = plan.network.family == "ipv6" and is_kernel_name(kernel)
@@ -68,6 +70,12 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
         raise ScenarioError(
             f'running {plan.name} over the kernel "{kernel}": network.family = "ipv6", and it has no IPv6',
             hint=f'write --kernel {KERNEL_WITH_IPV6}, or guest.kernel = "{KERNEL_WITH_IPV6}"',
+        )
+    needs_mptcp = any(flow.is_mptcp for flow in plan.flows) and is_kernel_name(kernel)
+    if needs_mptcp and "CONFIG_MPTCP=y" not in shelf.kernel_of(kernel).options:
+        raise ScenarioError(
+            f'running {plan.name} over the kernel "{kernel}": protocol = "mptcp", and it has no Multipath TCP',
+            hint=f'write --kernel {KERNEL_WITH_MPTCP}, or guest.kernel = "{KERNEL_WITH_MPTCP}"',
         )
     if kernel_facts is None:
         purposes = shelf.kernel_of(kernel).purposes if is_kernel_name(kernel) and kernel != shelf.DEFAULT else None

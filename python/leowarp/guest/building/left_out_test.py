@@ -268,6 +268,17 @@ def test_a_run_over_ipv6_is_refused_by_a_kernel_of_the_shelf_that_has_none(tmp_p
     assert caught.value.hint == 'write --kernel 6.12+net, or guest.kernel = "6.12+net"'
 
 
+@pytest.mark.parametrize("kernel", ["default", "plain", "stock", "6.12+bbr3"])
+def test_a_connection_of_multipath_tcp_is_refused_by_a_kernel_of_the_shelf_that_has_none(tmp_path, kernel):
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    changes = ["flows.0.protocol=mptcp", "network.link_model=netem"]
+    left_out.check_fits(scenario.resolve(scenario.load(tmp_path / "chain.toml", changes)))
+    plan = scenario.resolve(scenario.load(tmp_path / "chain.toml", [*changes, f"guest.kernel={kernel}"]))
+    with pytest.raises(ScenarioError, match="it has no Multipath TCP") as caught:
+        left_out.check_fits(plan)
+    assert caught.value.hint == 'write --kernel 6.12+net, or guest.kernel = "6.12+net"'
+
+
 @pytest.mark.parametrize("cure", ["hold=true", "duplicate=20 ms", "move_queue=kept", "resequence=flow", "notify=true"])
 def test_each_cure_asks_for_the_cures_and_a_run_without_any_does_not(cure):
     facts = {"source": "a tree", "left_out": {"cures": "leolink_hold.c:1:1: error: why not"}}

@@ -21,6 +21,7 @@ from leowarp.guest.setup.directions import Directions
 from leowarp.guest.setup.forwarding import forwarding
 from leowarp.guest.setup.network import HOSTS_PER_BLOCK, Network, numbers_of
 from leowarp.guest.setup.notices import false_notices
+from leowarp.scenario.workload.mptcp import further_interfaces
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
 from leowarp.timeline.metadata import TimelineMetadata
 
@@ -236,6 +237,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         directions = Directions.of_timeline(timeline, network)
     host_numbers = network.host_numbers
     hosts = {host_node(host.name): host for host in plan.hosts}
+    joined = {host_node(mine): host_node(theirs) for mine, theirs in further_interfaces(plan.flows).items()}
     return {
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
@@ -249,6 +251,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "forwarding": forwarding(plan, timeline),
         "hosts": [
             _host(address(number, plan.network.family), node, hosts.get(network.nodes[node][0]))
+            | _joins(network.nodes[node][0], joined, hosts, host_numbers)
             for number, node in enumerate(network.hosts)
         ],
         "links": _links(plan, network, directions),
@@ -257,7 +260,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
             for table in jitter_tables(timeline)
         ],
         "flows": [
-            _flow(flow, host_numbers) | _program(number, flow, host_numbers, plan.network.family)
+            _flow(flow, host_numbers) | _mptcp(plan, flow) | _program(number, flow, host_numbers, plan.network.family)
             for number, flow in enumerate(plan.flows)
         ],
         "source_routing": plan.routing.in_flight == "source",
@@ -328,6 +331,16 @@ def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
     if host is None:
         return common | {"sysctl": {}, "pacing": "internal", "delayed_ack": "adaptive"}
     return common | {"sysctl": dict(host.sysctl), "pacing": host.pacing, "delayed_ack": host.delayed_ack}
+
+
+def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
+    """Additional fields of a host that is a further interface of another one, whose namespace has its sysctls
+    already."""
+    if node not in joined:
+        return {}
+    own = hosts.get(joined[node])
+    behaviour = {} if own is None else {"pacing": own.pacing, "delayed_ack": own.delayed_ack}
+    return {"joins": numbers[joined[node]], "sysctl": {}} | behaviour
 
 
 def modules(plan: "Plan") -> list[dict[str, Any]]:
@@ -405,6 +418,17 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "replies": flow.replies is not False,
         "flood": bool(flow.flood),
     }
+
+
+def _mptcp(plan: "Plan", flow: Any) -> dict[str, Any]:
+    """Additional fields of a flow of Multipath TCP; nothing for others."""
+    if not flow.is_mptcp:
+        return {}
+    if flow.subflow_of is None:
+        return {"is_mptcp": True}
+    whole = next(number for number, other in enumerate(plan.flows) if other.name == flow.subflow_of)
+    # how much of the connection's data a subflow carries is the scheduler's choice
+    return {"is_mptcp": True, "subflow_of": whole, "size_bytes": None, "rate_bps": None}
 
 
 def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) -> dict[str, Any]:

@@ -43,7 +43,8 @@ WIRES = [
 
 def plan(**changed):
     """The parts of a plan that determine the guest's input."""
-    flow = SimpleNamespace(kind="tcp", source="A", destination="B", congestion_control="cubic", start_ns=0, stop_ns=9)
+    flow = SimpleNamespace(kind="tcp", source="A", destination="B", congestion_control="cubic", start_ns=0, stop_ns=9,
+                           name=None, is_mptcp=False, subflow_of=None)  # fmt: skip
     flow.size_bytes = flow.rate_bps = flow.interval_ns = flow.payload_bytes = None
     flow.packets = flow.packet_rate_pkts_per_s = flow.replies = flow.flood = None
     observe = SimpleNamespace(sockets_ns=50, counters_ns=100, queues_ns=None, packets="changes", pcap="none")

@@ -83,14 +83,18 @@ def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[
     `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. It is 0.2 because means
     of slots in LeoCC's trace differ by 19 %.
     """
-    draws = stream(seed, f"access.capacity.{way}").random(slots)
-    # The inverse of the truncated distribution function needs one random number per slot and no rejection, so that
-    # values of later slots do not shift.
-    deviations = ndtri(ndtr(-_CUT) + draws * (ndtr(_CUT) - ndtr(-_CUT)))
+    deviations = cut_normal(stream(seed, f"access.capacity.{way}").random(slots))
     # exp(+-2 x 0.2) bounds the factor: no slot is below 67 % or above 149 % of the run's median. An untruncated tail
     # would occasionally exceed this.
     levels = median_bps(access, way, seed) * np.exp(access.capacity_spread_ratio * deviations)
     return np.rint(levels).astype(np.int64)
+
+
+def cut_normal(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values of a standard normal distribution, truncated at two, from uniform random numbers of the same shape."""
+    # Inverse of the truncated distribution function: one random number per slot without rejection, so that values of
+    # later slots do not shift.
+    return np.asarray(ndtri(ndtr(-_CUT) + draws * (ndtr(_CUT) - ndtr(-_CUT))))
 
 
 def capacity_rows(

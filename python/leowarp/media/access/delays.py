@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.base.streams import stream
+from leowarp.media.access.capacity import cut_normal
 from leowarp.media.access.outages import bursts_ns
 from leowarp.media.access.profile import Drawn
 from leowarp.media.access.slots import Slots
@@ -36,7 +37,7 @@ def channel_rows(
     Returns t_ns, delay_ns: int64 arrays of shape (m,). The first time is 0; adjacent rows differ.
     Returns loss_ratio: float64 array of shape (m,). 1 during an outage, the residual loss elsewhere.
     """
-    jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns)
+    jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns, slots.begin_ns)
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
@@ -70,12 +71,16 @@ def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int6
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
 
-def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def jitter_rows(
+    access: Access, way: str, seed: int, duration_ns: int, slots_ns: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Jitter as times and values; the first time is 0.
 
     Downlink steps have a geometric length and Erlang (gamma of order 3) values of mean `jitter_ns`. Uplink steps last
-    0.5 to 1.5 times `jitter_up_step_ns`, with uniform values of mean `jitter_up_ns`, because packets wait for a grant.
-    All steps are whole frames.
+    0.5 to 1.5 times `jitter_up_step_ns`, with values of mean `jitter_up_ns`, because packets wait for a grant. All
+    steps are whole frames. With `jitter_spread_ratio`, each slot has a factor for both directions.
+
+    slots_ns: int64 array of shape (n,). Beginnings of the slots.
     """
     rng = stream(seed, f"access.jitter.{way}")
     mean_ns, lasts_ns = (
@@ -93,16 +98,25 @@ def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # The values are uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then meets the
-        # published mean difference of 6.7 ms within 15 %, whether 10 ms or a round trip apart
+        # By default, the values are uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then
+        # meets the published mean difference of 6.7 ms within 15 %, whether 10 ms or a round trip apart
         # (design/starlink-profile.md, "Steps of the jitter").
         first, last = up_step_frames(frames_each)
         lasts = rng.integers(first, last + 1, count)
-        values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
+        if access.jitter_up_shape == "uniform":
+            values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
+        else:
+            values_ns = rng.exponential(mean_ns, count)
     # Steps are whole frames up to here, then `frame_border_ns` converts them to ns: sums of rounded ns would drift away
     # from the frames.
     begins = np.append(0, np.cumsum(lasts)[:-1]).astype(np.int64)
-    return frame_border_ns(access, begins), np.rint(values_ns).astype(np.int64)
+    begins_ns = frame_border_ns(access, begins)
+    if access.jitter_spread_ratio:
+        # A step that begins before a reconfiguration keeps its value: steps last some frames, and slots thousands.
+        deviations = cut_normal(stream(seed, "access.jitter_spread").random(len(slots_ns)))
+        of_slot = np.maximum(np.searchsorted(slots_ns, begins_ns, side="right") - 1, 0)
+        values_ns = values_ns * np.exp(access.jitter_spread_ratio * deviations)[of_slot]
+    return begins_ns, np.rint(values_ns).astype(np.int64)
 
 
 def up_step_frames(frames_each: float) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from leowarp.media.access.delays import jitter_rows
 from support.probes import SECOND_NS, passed, pings, plan_of, profile_for
 
 QUIET = {"jitter_ns": 0, "jitter_up_ns": 0, "outage_share_ratio": 0.0, "residual_loss_ratio": 0.0,
@@ -83,3 +84,29 @@ def test_a_run_shorter_than_a_slot_has_one():
     assert profile.slots.begin_ns.tolist() == [-3 * SECOND_NS]
     assert plan_of(0.1).run.duration_ns == 6 * SECOND_NS
     assert profile.up.channel_t_ns[-1] < 6 * SECOND_NS
+
+
+def test_the_jitter_up_may_be_without_a_bound():
+    access = plan_of(60, jitter_up_shape="exponential").medium
+    _, values_ns = jitter_rows(access, "up", 1, 3600 * SECOND_NS, np.zeros(1, dtype=np.int64))
+    assert values_ns.mean() == pytest.approx(10.5e6, rel=0.01)
+    # e^-3 of an exponential distribution is above three means; a uniform one ends at two.
+    assert (values_ns > 31.5e6).mean() == pytest.approx(np.exp(-3), rel=0.05)
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_slots_have_a_jitter_of_their_own_if_it_spreads(way):
+    slots_ns = np.arange(0, 3600 * SECOND_NS, 15 * SECOND_NS, dtype=np.int64)
+    plain, spread = (
+        jitter_rows(plan_of(60, jitter_spread_ratio=ratio).medium, way, 1, 3600 * SECOND_NS, slots_ns)
+        for ratio in (0.0, 0.4)
+    )
+    assert np.array_equal(plain[0], spread[0])
+    factors = spread[1][plain[1] > 100_000] / plain[1][plain[1] > 100_000]
+    slot = np.searchsorted(slots_ns, plain[0][plain[1] > 100_000], side="right") - 1
+    logs = np.array([np.log(factors[slot == one]).mean() for one in range(len(slots_ns))])
+    within = np.array([np.log(factors[slot == one]).std() for one in range(len(slots_ns))])
+    assert within.max() < 1e-3
+    # The normal distribution is cut at two: its standard deviation is then 0.88.
+    assert logs.std() == pytest.approx(0.4 * 0.88, rel=0.15)
+    assert np.abs(logs).max() <= 0.8 + 1e-3

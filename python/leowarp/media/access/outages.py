@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from leowarp.base.streams import stream
 from leowarp.media.access.slots import Slots
+from leowarp.scenario.media.access import quantiles_ns
 from leowarp.scenario.schema import Access
 
 
@@ -77,6 +78,29 @@ def bursts_ns(
     count = rng.poisson(-np.log1p(-loss_ratio) * (duration_ns + access.loss_burst_ns) / access.loss_burst_ns)
     begin_ns = np.sort(rng.integers(-access.loss_burst_ns, duration_ns, count, dtype=np.int64))
     return merged(begin_ns, begin_ns + access.loss_burst_ns)
+
+
+def stalls_ns(access: Access, *, seed: int, duration_ns: int) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Begin and end of the stalls of each direction, unsorted; shape (k,).
+
+    A stall holds one of the two directions, by chance: a recording of round trips does not show which.
+
+    Parameters
+    ----------
+    seed : int
+        ``run.seed``; the stream is `access.stalls`.
+    """
+    if not access.stall_every_ns:
+        nothing = np.empty(0, dtype=np.int64)
+        return {"up": (nothing, nothing), "down": (nothing, nothing)}
+    rng = stream(seed, "access.stalls")
+    lengths_ns = quantiles_ns(access.stalls)
+    count = rng.poisson(duration_ns / access.stall_every_ns)
+    begin_ns = rng.integers(0, duration_ns, count, dtype=np.int64)
+    length_ns = np.interp(rng.random(count), np.linspace(0.0, 1.0, len(lengths_ns)), lengths_ns)
+    end_ns = begin_ns + np.rint(length_ns).astype(np.int64)
+    up = rng.random(count) < 0.5
+    return {"up": (begin_ns[up], end_ns[up]), "down": (begin_ns[~up], end_ns[~up])}
 
 
 def merged(begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.media.access.outages import bursts_ns, merged, outages_ns
+from leowarp.media.access.outages import bursts_ns, merged, outages_ns, stalls_ns
 from leowarp.media.access.slots import slots_of
 from leowarp.scenario.schema import Access
-from support.probes import SECOND_NS, plan_of
+from support.probes import SECOND_NS, passed, plan_of, profile_for
 
 
 @settings(max_examples=100)
@@ -63,3 +63,26 @@ def test_bursts_lose_the_share_that_the_residual_loss_says_and_last_as_long_as_t
     assert np.median(end_ns - begin_ns) == 6_000_000
     assert (begin_ns[1:] > end_ns[:-1]).all()
     assert len(bursts_ns(Access(), "down", 0.01, seed=1, duration_ns=SECOND_NS)[0]) == 0
+
+
+def test_stalls_hold_one_direction_each_as_often_and_as_long_as_they_should():
+    access = Access(stall_every_ns=500_000_000, stalls=("20 ms", "40 ms"))
+    found = stalls_ns(access, seed=1, duration_ns=3600 * SECOND_NS)
+    begin_ns, end_ns = (np.concatenate(both) for both in zip(*found.values(), strict=True))
+    assert len(begin_ns) == pytest.approx(7200, rel=0.05)
+    assert len(found["up"][0]) == pytest.approx(len(begin_ns) / 2, rel=0.05)
+    assert np.quantile(end_ns - begin_ns, [0, 0.5, 1]) == pytest.approx([20e6, 30e6, 40e6], rel=0.03)
+    assert all(len(both[0]) == 0 for both in stalls_ns(Access(), seed=1, duration_ns=SECOND_NS).values())
+
+
+def test_a_probe_in_a_stall_leaves_at_its_end():
+    quiet = {"jitter_ns": 0, "jitter_up_ns": 0, "outage_share_ratio": 0.0, "residual_loss_ratio": 0.0,
+             "residual_loss_up_ratio": 0.0, "handover_min_ns": 0, "handover_max_ns": 0}  # fmt: skip
+    stalled = profile_for(1, stall_every_ns=5 * SECOND_NS, stalls=("40 ms", "40 ms"), **quiet)
+    begins_ns = stalled.up.capacity_t_ns[stalled.up.rate_bps == 0]
+    assert len(begins_ns) > 2
+    assert (
+        passed(stalled.up, begins_ns, np.random.default_rng(1))[0].tolist()
+        == (begins_ns + 40_000_000 + stalled.slots.base_at_ns(begins_ns + 40_000_000) + 666_666).tolist()
+    )
+    assert not set(begins_ns.tolist()) & set(stalled.down.capacity_t_ns[stalled.down.rate_bps == 0].tolist())

@@ -20,7 +20,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.streams import stream
 from leowarp.ephemeris import FIBRE_INDEX, EcefMetres, Ephemeris
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
-from leowarp.scenario.media.access import base_rtt_quantiles_ns
+from leowarp.scenario.media.access import quantiles_ns
 from leowarp.scenario.schema import Access, Plan
 
 TERMINAL, GATEWAY, POP = range(3)
@@ -124,8 +124,8 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     # changed paths.
     kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
     if access.base_rtts:
-        quantiles_ns = base_rtt_quantiles_ns(access.base_rtts)
-        drawn_ns = np.interp(draws, np.linspace(0.0, 1.0, len(quantiles_ns)), quantiles_ns)
+        of_base_ns = quantiles_ns(access.base_rtts)
+        drawn_ns = np.interp(draws, np.linspace(0.0, 1.0, len(of_base_ns)), of_base_ns)
         kept[0] = False
         # Slot in which each slot's path was chosen.
         changed = np.maximum.accumulate(np.where(kept, 0, np.arange(slots)))

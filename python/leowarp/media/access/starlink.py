@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leowarp.base.streams import stream
 from leowarp.media.access.capacity import capacity_rows, slot_levels_bps
 from leowarp.media.access.delays import channel_rows
-from leowarp.media.access.outages import merged, outages_ns
+from leowarp.media.access.outages import merged, outages_ns, stalls_ns
 from leowarp.media.access.profile import Drawn, Profile, Way
 from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
@@ -39,6 +39,7 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
         held = merged(slots.begin_ns, slots.begin_ns + handover_ns)
     else:
         spike_ns = _uniform_ns(seed, "access.spike", access.spike_min_ns, access.spike_max_ns, count)
+    stalls = stalls_ns(access, seed=seed, duration_ns=duration_ns)
     # Both directions use one list of outages: an outage is a loss of signal, which affects both.
     outage_begin_ns, outage_end_ns = outages_ns(access, slots, seed=seed, duration_ns=duration_ns)
     # Each direction has its own random stream: changing a key of one direction does not affect the other.
@@ -53,8 +54,11 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
     )
 
     def made(way: str) -> Way:
+        waits = held
+        if len(stalls[way][0]):
+            waits = merged(*(np.concatenate(both) for both in zip(held, stalls[way], strict=True)))
         capacity_t_ns, rate_bps = capacity_rows(
-            access, way, slots.begin_ns, levels[way], held, seed=seed, duration_ns=duration_ns
+            access, way, slots.begin_ns, levels[way], waits, seed=seed, duration_ns=duration_ns
         )
         channel_t_ns, delay_ns, loss_ratio = channel_rows(access, way, slots, drawn, seed=seed, duration_ns=duration_ns)
         return Way(

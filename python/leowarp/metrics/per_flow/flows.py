@@ -179,6 +179,12 @@ def host_counters(tables: Tables, station: str) -> dict[str, float]:
     return {} if host is None else tables.last_counters.get(host, {})
 
 
+def _connection_bytes(tables: Tables, number: int) -> float | None:
+    """Payload that a connection of Multipath TCP delivered in order; None: another flow, a subflow, or an older run."""
+    ending = tables.of_flow("flows", number)
+    return optional(floats(ending["connection_bytes"])[0]) if len(ending) and "connection_bytes" in ending else None
+
+
 def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
     """Goodput of a TCP flow, and scalars from its socket samples. The socket's scalars are None if sockets were not
     sampled."""
@@ -188,6 +194,7 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
         row[f"goodput_{series}_mean_bps"] = lived.rate_bps(payload_bytes(tables, number, lived, series))
     # The name without a suffix is that of the in-order goodput: these data reach an application at the receiver.
     row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
+    row["connection_goodput_mean_bps"] = lived.rate_bps(_connection_bytes(tables, number))
     rtt = srtt(tables, number, end_ns)
     for name, q in (("p50", 0.5), ("p99", 0.99)):
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from leowarp.base import units
@@ -44,12 +45,15 @@ class Access(QueueKeys, FollowsConstellation):
     base_kept_ratio: Probability that a slot keeps the base round trip of the previous slot.
     jitter_ns, jitter_up_ns: Mean delay above the base, down and up; a value lasts `jitter_step_ns` and
         `jitter_up_step_ns` on average.
+    jitter_spread_ratio: Standard deviation of the logarithm of a slot's mean jitter; one factor for both directions.
     handover_min_ns, handover_max_ns: Range of the time for which a reconfiguration stops sending (hold) or raises the
         delay (spike).
     outage_min_ns, outage_max_ns, outage_reach_ns: Length of an outage, and its largest distance from the
         reconfiguration.
     residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. The two values are None
         only until the preset is filled in.
+    stall_every_ns: Mean time from one stall to the next (Poisson); with 0, there are no stalls.
+    stalls: Evenly spaced quantiles of the length of a stall.
     loss_burst_ns: Length of a burst of residual loss. With 0, packets are lost independently.
     capacity_bps, capacity_up_bps: Medians, bit/s; None: sampled from the ``schedule_*`` values, by `clock` and the
         run's seed.
@@ -64,7 +68,10 @@ class Access(QueueKeys, FollowsConstellation):
     FOLLOWS: ClassVar = ("geometry", "starlink-shell1")
     GOVERNS: ClassVar = {**QueueKeys.GOVERNS, "preset": ("residual_loss", "residual_loss_up", "preset_file")}
 
-    profile: str = word("Whose access links it is like.", ("starlink",), "starlink")
+    profile: str = word(
+        "Whose access links it is like. With oneweb, other values than the defaults below fill what is not given.",
+        ("starlink", "oneweb"), "starlink",
+    )  # fmt: skip
     preset: str = word(
         "The hour of the day; fills what is not given. A name that ends in .toml is a file of your own, as "
         "`leowarp fit` writes it: the keys of its `[access]` are filled in.",
@@ -143,6 +150,19 @@ class Access(QueueKeys, FollowsConstellation):
         "6 ms", low="1 ms", high="10 s",
     )  # fmt: skip
 
+    # "uniform" by default: it matches the study's differences of pings. Recordings of dishes have a tail
+    # (docs/validation.md).
+    jitter_up_shape: str = word(
+        "Distribution of `jitter_up`: from 0 to twice the mean, or without a bound.", ("uniform", "exponential"),
+        "uniform",
+    )  # fmt: skip
+    # 0 % by default: the study gives one distribution for all slots. In recordings of five dishes it is 32 to 65 %
+    # (docs/validation.md).
+    jitter_spread_ratio: float = quantity(
+        units.RATIO, "How much the jitter of both directions differs from slot to slot: standard deviation of the "
+        "logarithm of its mean, cut at twice that.", "0 %", low="0 %", high="100 %",
+    )  # fmt: skip
+
     # A hold alone explains the published rise, because a probe at its beginning waits for all of it. A spike of 30 to
     # 50 ms on top of a hold would give 70 to 90 ms.
     handover: str = word(
@@ -186,6 +206,15 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "Outages lie this far from their reconfiguration at most, before or after it.", "1 s", low="1 ms",
         high="10 s",
     )  # fmt: skip
+    # The default is 0 s, because no article about Starlink reports stalls. OneWeb's recording has 2.4 stalls of 41 ms
+    # per second (docs/guides/access-links.md, the profile oneweb).
+    stall_every_ns: int = quantity(
+        units.TIME, "Mean time between stalls: in one direction, by chance, packets wait as in a hold (0 s: there "
+        "are none).", "0 s", low="0 s", high="1 h",
+    )  # fmt: skip
+    stalls: tuple[str, ...] = names(
+        "Quantiles of how long stalls last, evenly spaced from the shortest to the longest."
+    )
     # The value is None until the preset sets it.
     residual_loss_ratio: float | None = quantity(
         units.RATIO, "Share of all other packets lost at random, down.", None, low="0 %", high="100 %"
@@ -392,6 +421,9 @@ class Access(QueueKeys, FollowsConstellation):
         )
 
 
+PROFILE_FILES: Mapping[str, Path] = {"oneweb": Path(__file__).with_name("oneweb.toml")}
+"""Files with the values, and their sources, of profiles other than the one whose values are the defaults."""
+
 ACCESS_PRESETS: Mapping[str, Preset] = {
     "peak": Preset(
         {"residual_loss": "0.01 %", "residual_loss_up": "0.01 %"},
@@ -422,30 +454,34 @@ def _check_base(section: Section, problems: Problems) -> None:
         problems.add(section.where("base_step_min"), "access.base_step_min", rule, hint)
 
 
-def base_rtt_quantiles_ns(base_rtts: Sequence[str]) -> list[int]:
-    """The quantiles of `Access.base_rtts`.
+def quantiles_ns(texts: Sequence[str]) -> list[int]:
+    """The quantiles of `Access.base_rtts` or `Access.stalls`.
 
     Raises
     ------
     ScenarioError
         If a quantile is not a time from 0 s to 10 s, if they decrease, or if there is only one.
     """
-    quantiles_ns = [int(units.TIME.parse(each)) for each in base_rtts]
-    if any(not 0 <= each <= 10 * 10**9 for each in quantiles_ns):
+    values_ns = [int(units.TIME.parse(each)) for each in texts]
+    if any(not 0 <= each <= 10 * 10**9 for each in values_ns):
         raise ScenarioError("a quantile is not from 0 s to 10 s")
-    if len(quantiles_ns) == 1:
+    if len(values_ns) == 1:
         raise ScenarioError("one quantile is no distribution", "write the least and the largest, at least")
-    if quantiles_ns != sorted(quantiles_ns):
+    if values_ns != sorted(values_ns):
         raise ScenarioError("the quantiles descend", "write them from the least to the largest")
-    return quantiles_ns
+    return values_ns
 
 
 def _check_quantiles(section: Section, problems: Problems) -> None:
-    """Check that quantiles of the base round trip are increasing times."""
-    try:
-        base_rtt_quantiles_ns(value_of(section, Access, "base_rtts"))
-    except ScenarioError as error:
-        problems.add(section.where("base_rtts"), "access.base_rtts", error.message, error.hint)
+    """Check that quantiles are increasing times."""
+    for key in ("base_rtts", "stalls"):
+        try:
+            quantiles_ns(value_of(section, Access, key))
+        except ScenarioError as error:
+            problems.add(section.where(key), f"access.{key}", error.message, error.hint)
+    if value_of(section, Access, "stall_every_ns") and not value_of(section, Access, "stalls"):
+        hint = 'write their lengths too, as in stalls = ["30 ms", "40 ms"]'
+        problems.add(section.where("stall_every"), "access.stall_every", "has no effect without stalls", hint)
 
 
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
@@ -461,6 +497,8 @@ def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     else:
         drawn = ("base_rtt_min", "base_rtt_max", "base_step_min", "base_rtts", "base_kept")
         idle_keys['geometry = "constellation"'] = drawn
+    if not value_of(section, Access, "stall_every_ns"):
+        idle_keys['stall_every = "0 s"'] = ("stalls",)
     if value_of(section, Access, "handover") == "hold":
         idle_keys['handover = "hold"'] = ("spike_min", "spike_max")
     scheduled = [value_of(section, Access, name) is None for name in ("capacity_bps", "capacity_up_bps")]

@@ -49,6 +49,10 @@ def test_a_capacity_may_come_from_a_schedule(tmp_path):
         ('min_elevation = "30 deg"', "access.min_elevation"),
         ('busy = "50 %"', "access.busy"),
         ('preset = "noon"', "access.preset"),
+        ('stall_every = "1 s"', "access.stall_every"),
+        ('stalls = ["1 ms", "2 ms"]', "access.stalls"),
+        ('stall_every = "1 s"\nstalls = ["2 ms", "1 ms"]', "access.stalls"),
+        ('profile = "kuiper"', "access.profile"),
     ],
 )
 def test_what_keys_say_together_is_checked(tmp_path, keys, key):

@@ -43,6 +43,7 @@ class Flow:
     kind: ``tcp``, ``ping``, ``udp`` or ``program``; keys that a kind does not have (`flows.FLOW_KEYS`) are None.
     source, destination: Names of stations. Data flows only from source to destination.
     congestion_control: As named in the guest's /proc/sys/net/ipv4/tcp_available_congestion_control.
+    protocol, subflow_of: Rules in `workload.mptcp`; a subflow's protocol is ``mptcp``, too.
     start_ns, stop_ns: Times on the run's clock; in a plan, the default of `stop_ns` is the run's end.
     size_bytes: Payload to transfer; None: the flow sends until `stop_ns`.
     rate_bps: Payload in bit/s that the application offers; None: as much as TCP accepts.
@@ -70,6 +71,17 @@ class Flow:
     destination: str = text("Station that receives.", required=True)
     congestion_control: str | None = text(
         "tcp: one that the guest kernel has (any name with a kernel of your own).", "cubic"
+    )
+    protocol: str | None = word(
+        "tcp: Multipath TCP is for connections over several stations; the kernel 6.12+net has it.",
+        ("tcp", "mptcp"),
+        "tcp",
+    )
+    subflow_of: str | None = text(
+        "tcp: name of the flow of Multipath TCP of which this is a further subflow, from another station or to another "
+        "one. That station is then a further interface of the flow's host. Times, size, rate and congestion control "
+        "are those of the flow.",
+        "none",
     )
     start_ns: int = quantity(units.TIME, "When it starts, on the run's clock.", "0 s", low="0 s", high="30 d")
     stop_ns: int = quantity(units.TIME, "When it stops, on the run's clock.", "end", low="0 s", high="30 d", none="end")
@@ -130,6 +142,11 @@ class Flow:
     )  # fmt: skip
     # This file decides whether the program may run (guest/building/trust.py).
     named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
+
+    @property
+    def is_mptcp(self) -> bool:
+        """Whether the flow is a connection of Multipath TCP or one of its further subflows."""
+        return self.protocol == "mptcp"
 
     @property
     def paced_pkts_per_s(self) -> float:

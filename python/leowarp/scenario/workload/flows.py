@@ -18,9 +18,10 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
+from leowarp.scenario.workload.mptcp import complete_mptcp
 
 FLOW_KEYS = {
-    "tcp": ("congestion_control", "size", "rate"),
+    "tcp": ("congestion_control", "protocol", "subflow_of", "size", "rate"),
     "ping": ("interval", "packet_rate", "packets", "payload", "replies", "flood"),
     "udp": ("rate", "packet_rate", "packets", "payload"),
     "program": (
@@ -81,6 +82,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     network = draft.sections["network"]
     mtu_bytes = value_of(network, sections.Network, "mtu_bytes")
     ip_header_bytes = IP_HEADER_BYTES[value_of(network, sections.Network, "family")]
+    complete_mptcp(draft, problems)
     for section in draft.flows:
         kind = value_of(section, sections.Flow, "kind")
         _check_ends(section, draft, problems)

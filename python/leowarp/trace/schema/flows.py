@@ -14,6 +14,10 @@ FLOWS = TableSchema(
         Column("last_byte_ns", I64, NS, "when the receiver got its last byte"),
         Column("completion_ns", I64, NS, "from the start to the last byte; null: had no size, or did not finish"),
         Column("bytes", U64, BYTES, "bytes that the receiver got in order"),
+        Column(
+            "connection_bytes", U64, BYTES,
+            "Multipath TCP: payload that the receiver had in order over all subflows; null: another flow, or a subflow",
+        ),
         Column("error", U31, "", "errno with which the flow ended; 0: none"),
         Column(
             "duplicate_acks_pkts", U64, PKTS,

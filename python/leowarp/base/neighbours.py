@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of one run directory that must be of the same run: summary and trace tables have the flows of the plan.
+
+The manifest's sha256 tell this too, unless somebody wrote the manifest anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from leowarp.base import plainfiles, tomltext
+from leowarp.base.errors import TraceError
+from leowarp.base.layout import PLAN, SUMMARY
+from leowarp.base.nodes import host_node, station_of
+
+State = tuple[int, int, int, int]
+
+
+class Flow(NamedTuple):
+    """The kind of a flow and the stations at its ends, which every file names."""
+
+    kind: str
+    source: str
+    destination: str
+
+    def __str__(self) -> str:
+        return f"{self.kind:.20} from {self.source:.60} to {self.destination:.60}"
+
+
+def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> None:
+    """Raises TraceError if a summary has not the flows of the plan beside it.
+
+    summary: Has passed `recorded.why_no_summary`.
+    """
+    told = [
+        Flow(flow.get("kind", "tcp"), str(flow["source"]), str(flow["destination"]))
+        for flow in summary["flows"]
+        if "source" in flow and "destination" in flow
+    ]
+    # A summary made by hand may leave out the ends of its flows.
+    if len(told) == len(summary["flows"]):
+        _refuse_other(run, SUMMARY, told, hint)
+
+
+def refuse_other_table(run: Path, name: str, metadata: Mapping[bytes, bytes] | None, hint: str) -> None:
+    """Raises TraceError if a trace table has not the flows or hosts of the plan beside it.
+
+    metadata: Of the table. One without flows and hosts is not checked, nor is one that cannot be read: its reader
+        reports that.
+    """
+    try:
+        flows, hosts = (json.loads((metadata or {}).get(key, b"null")) for key in (b"flows", b"hosts"))
+        told = None if flows is None else [_of_nodes(flow) for flow in flows]
+        known = None if hosts is None else frozenset(hosts)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return
+    if told is not None:
+        _refuse_other(run, name, told, hint)
+    elif known is not None and (planned := _planned(run)) is not None:
+        for flow in planned:
+            for end in (flow.source, flow.destination):
+                if known.isdisjoint((end, host_node(end))):
+                    raise TraceError(
+                        f"cannot read {run / name}: it has no host of {end:.60}, which {PLAN} beside it has, so they "
+                        "are of different runs",
+                        hint=hint,
+                    )
+
+
+def _of_nodes(flow: Mapping[str, str]) -> Flow:
+    return Flow(flow["kind"], station_of(flow["source"]), station_of(flow["destination"]))
+
+
+def _refuse_other(run: Path, name: str, told: Sequence[Flow], hint: str) -> None:
+    planned = _planned(run)
+    # Connections of programs follow the planned flows.
+    if planned is None or list(planned) == list(told[: len(planned)]):
+        return
+    number = next((n for n, pair in enumerate(zip(planned, told, strict=False)) if pair[0] != pair[1]), len(told))
+    there = f"is {told[number]}" if number < len(told) else "is not there"
+    raise TraceError(
+        f"cannot read {run / name}: flow {number} {there}, and {planned[number]} in {PLAN} beside it, so they are of "
+        "different runs",
+        hint=hint,
+    )
+
+
+def _planned(run: Path) -> tuple[Flow, ...] | None:
+    """Flows of a plan; None if there is none that can be read."""
+    try:
+        status = (run / PLAN).lstat()
+    except OSError:
+        return None
+    return _flows_of(run / PLAN, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=16)
+def _flows_of(path: Path, state: State) -> tuple[Flow, ...] | None:
+    try:
+        document = tomltext.loads(plainfiles.read(path, plainfiles.MOST_TOML_BYTES).decode())
+        flows = document.get("flows", [])
+        return tuple(Flow(flow.get("kind", "tcp"), flow["source"], flow["destination"]) for flow in flows)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much the jitter differs from slot to slot, beyond what probes of one jitter differ by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.fitting.estimate import Estimate, resampled
+
+KEY = "jitter_spread"
+
+_LEAST_NS = 10_000.0
+"""A slot in which all probes have one delay counts as having this much, so that it has a logarithm."""
+
+_CUT_SPREAD = 0.8796
+"""Standard deviation of a standard normal distribution truncated at two, like the profile's factors of slots."""
+
+_MOST = 1.0
+"""Largest value of the key."""
+
+
+def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> Estimate:
+    """`jitter_spread`: standard deviation of the logarithm of delays' widths, without that of simulated slots.
+
+    If the interval of this difference includes 0, the jitter is the same in all slots.
+
+    Parameters
+    ----------
+    widths_ns : float64 array of shape (slots,)
+        Widths of the recording's delays within each slot.
+    made_ns : float64 array of shape (m,)
+        The same of the profile, with one jitter for all slots.
+    """
+    logs, of_made = _logs(widths_ns), _logs(made_ns)
+
+    def variance(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(drawn.var(ddof=1))
+
+    here, by_chance = float(variance(logs)), float(variance(of_made))
+    least, most = (float(end) for end in resampled(logs, variance))
+    fewest, largest = (float(end) for end in resampled(of_made, variance))
+    # The two estimates are independent, so the squares of their errors add up to the squared error of the difference.
+    low = here - by_chance - float(np.hypot(here - least, largest - by_chance))
+    high = here - by_chance + float(np.hypot(most - here, by_chance - fewest))
+    value = here - by_chance if low > 0.0 else 0.0
+    note = "widths of delays within slots, beyond their differences over the profile with one jitter for all slots"
+    return Estimate(KEY, _ratio(value), _ratio(low), _ratio(high), len(logs), "slots", note)
+
+
+def _logs(widths_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.log(np.maximum(widths_ns, _LEAST_NS))
+
+
+def _ratio(variance: float) -> float:
+    return min(float(np.sqrt(max(variance, 0.0))) / _CUT_SPREAD, _MOST)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
+
+A flow with this protocol is a connection and its first subflow. A flow with `subflow_of` is a further subflow of it,
+from another source or to another destination. The station there has no host of its own: it is a further interface of
+the connection's host. The kernel's path manager opens the subflow.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from leowarp.base.spelling import one_of
+from leowarp.scenario import sections
+from leowarp.scenario.network.family import KERNEL_WITH_IPV6
+from leowarp.scenario.network.hosts import Flow
+from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.problems import Problems
+
+KERNEL_WITH_MPTCP = KERNEL_WITH_IPV6
+"""The kernel of the shelf that such a run takes if none is named."""
+SUBFLOWS_MOST = 8
+"""The most further subflows of a connection that the kernel opens (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h)."""
+KEYS_OF_CONNECTION = {
+    "start": "start_ns", "stop": "stop_ns", "size": "size_bytes", "rate": "rate_bps",
+    "congestion_control": "congestion_control",
+}  # fmt: skip
+"""Keys that a subflow has from its connection, and the attributes of each."""
+
+
+def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
+    """Station that is a further interface of a host -> station of that host.
+
+    flows: Those of a plan.
+
+    >>> whole = Flow(source="A", destination="B", name="both", protocol="mptcp")
+    >>> further_interfaces([whole, Flow(source="A2", destination="B", protocol="mptcp", subflow_of="both")])
+    {'A2': 'A'}
+    """
+    flows = tuple(flows)
+    wholes = {flow.name: flow for flow in flows if flow.is_mptcp and flow.subflow_of is None}
+    joined: dict[str, str] = {}
+    for flow in flows:
+        if flow.subflow_of is not None:
+            whole = wholes[flow.subflow_of]
+            ends = ((flow.source, whole.source), (flow.destination, whole.destination))
+            joined |= {mine: theirs for mine, theirs in ends if mine != theirs}
+    return joined
+
+
+def complete_mptcp(draft: Draft, problems: Problems) -> None:
+    """Fill in what subflows have from their connections, choose the kernel, and note what cannot be."""
+    tcp = [section for section in draft.flows if value_of(section, Flow, "kind") == "tcp"]
+    named = {section.values["name"]: section for section in draft.flows if section.values.get("name") is not None}
+    subflows = [section for section in tcp if section.values.get("subflow_of") is not None]
+    pairs = [(section, whole) for section in subflows if (whole := _whole(section, named, problems)) is not None]
+    wholes = [section for section in tcp if _is_mptcp(section) and section not in subflows]
+    if not wholes:
+        return
+    guest = draft.sections["guest"]
+    if not guest.gave("kernel"):
+        guest.values["kernel"] = KERNEL_WITH_MPTCP
+    for subflow, whole in pairs:
+        _take_keys(subflow, whole, problems)
+    joined = _joined(pairs, problems)
+    _check_joined(draft, wholes, joined, problems)
+    _check_sets(wholes, pairs, problems)
+    _check_surroundings(draft, wholes, problems)
+
+
+def _is_mptcp(section: Section) -> bool:
+    return value_of(section, Flow, "protocol") == "mptcp"
+
+
+def _whole(section: Section, named: dict[str, Section], problems: Problems) -> Section | None:
+    """The connection of a subflow; None, and a note, if there is none."""
+    name = section.values["subflow_of"]
+    whole, where, key = named.get(name), section.where("subflow_of"), f"{section.name}.subflow_of"
+    if whole is None:
+        hint = one_of(name, list(named), "flows with a name:") if named else f'write name = "{name}" in the connection'
+        problems.add(where, key, f'there is no flow "{name}"', hint)
+    elif whole is section or whole.values.get("subflow_of") is not None:
+        rule = f'"{name}" is a subflow itself'
+        problems.add(where, key, rule, "name the flow that is the connection, which has no subflow_of")
+    elif value_of(whole, Flow, "kind") != "tcp" or not _is_mptcp(whole):
+        problems.add(where, key, f'"{name}" is no connection of Multipath TCP', 'write protocol = "mptcp" in it')
+    elif section.gave("protocol") and not _is_mptcp(section):
+        rule = f'is not "mptcp", and the flow is a subflow of "{name}"'
+        problems.add(section.where("protocol"), f"{section.name}.protocol", rule, "take it out")
+    else:
+        section.values["protocol"] = "mptcp"
+        return whole
+    return None
+
+
+def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
+    """A subflow starts, stops and sends as its connection does."""
+    for key, attribute in KEYS_OF_CONNECTION.items():
+        given, theirs = (value_of(section, Flow, attribute) for section in (subflow, whole))
+        if subflow.gave(key) and given != theirs:
+            rule = f'is a key of the connection, "{whole.values["name"]}"'
+            problems.add(subflow.where(key), f"{subflow.name}.{key}", rule, "take it out")
+        subflow.values.pop(attribute, None)
+        if attribute in whole.values:
+            subflow.values[attribute] = whole.values[attribute]
+
+
+def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[str, tuple[str, Section]]:
+    """Station of a further interface -> the station whose host has it, and the subflow that says so."""
+    joined: dict[str, tuple[str, Section]] = {}
+    for subflow, whole in pairs:
+        ends = ("source", "destination")
+        if any(key not in section.values for key in ends for section in (subflow, whole)):
+            continue  # reported where ends are looked up
+        pairs_of_stations = [(key, str(subflow.values[key]), str(whole.values[key])) for key in ends]
+        other = [(key, mine, theirs) for key, mine, theirs in pairs_of_stations if mine != theirs]
+        if len(other) != 1:
+            rule = f'its ends are {"both" if not other else "neither of them"} those of "{whole.values["name"]}"'
+            hint = "a subflow has one end of its connection, and a station of its own at the other"
+            problems.add(subflow.where("source"), f"{subflow.name}.source", rule, hint)
+            continue
+        key, mine, theirs = other[0]
+        before = joined.setdefault(mine, (theirs, subflow))[0]
+        if before != theirs:
+            rule = f'"{mine}" is a further interface of "{before}", too'
+            hint = "an interface belongs to one host: write another station"
+            problems.add(subflow.where(key), f"{subflow.name}.{key}", rule, hint)
+    return joined
+
+
+def _check_joined(
+    draft: Draft, wholes: list[Section], joined: dict[str, tuple[str, Section]], problems: Problems
+) -> None:
+    """Check that a further interface is no host: it has no TCP of its own, no connection and no program."""
+    for station, (host, subflow) in joined.items():
+        if host in joined:
+            rule = f'"{host}" is a further interface of "{joined[host][0]}"'
+            problems.add(subflow.origin, subflow.name, rule, f'let the connection begin or end at "{joined[host][0]}"')
+        if station in draft.hosts:
+            rule = f'has no effect: "{station}" is a further interface of "{host}"'
+            problems.add(draft.hosts[station].origin, f"hosts.{station}", rule, f"write [hosts.{host}.tcp]")
+    for section in draft.flows:
+        if section not in wholes and value_of(section, Flow, "kind") != "program":
+            continue
+        for key in ("source", "destination"):
+            station = str(section.values.get(key))
+            if station in joined:
+                host = joined[station][0]
+                rule = f'"{station}" is a further interface of "{host}", and has no host of its own'
+                problems.add(section.where(key), f"{section.name}.{key}", rule, f'write {key} = "{host}"')
+
+
+def _check_sets(wholes: list[Section], pairs: list[tuple[Section, Section]], problems: Problems) -> None:
+    """Check that connections of one host have the same further interfaces: the kernel's path manager knows those of a
+    host, not of a connection."""
+    roles: dict[str, dict[str, tuple[Section, frozenset[str]]]] = defaultdict(dict)
+    for whole in wholes:
+        mine = [subflow for subflow, theirs in pairs if theirs is whole]
+        if len(mine) > SUBFLOWS_MOST:
+            rule = f"has {len(mine)} further subflows, and the kernel opens {SUBFLOWS_MOST} at most"
+            problems.add(whole.origin, whole.name, rule, "take some of them out")
+        for key in ("source", "destination"):
+            station = whole.values.get(key)
+            if station is None:
+                continue
+            further = frozenset(s.values[key] for s in mine if key in s.values and s.values[key] != station)
+            first, theirs = roles[station].setdefault(key, (whole, further))
+            if further != theirs:
+                rule = f'is of "{station}", and so is {first.name}, whose subflows are at other stations'
+                hint = f'the kernel opens the same subflows for each connection of "{station}": give both the same'
+                problems.add(whole.where(key), f"{whole.name}.{key}", rule, hint)
+    for station, keys in roles.items():
+        if len(keys) == 2 and any(further for _, further in keys.values()):
+            section = next(section for section, further in keys.values() if further)
+            rule = f'"{station}" is the source of one connection and the destination of another, and has subflows'
+            problems.add(section.origin, section.name, rule, "let the other connection end at another station")
+
+
+def _check_surroundings(draft: Draft, wholes: list[Section], problems: Problems) -> None:
+    """Check keys elsewhere that Multipath TCP cannot have."""
+    routing = draft.sections["routing"]
+    if value_of(routing, sections.Routing, "in_flight") == "source":
+        rule = 'is "mptcp", and routing.in_flight is "source": one socket cannot give each subflow the tag of its path'
+        hint = 'write in_flight = "drain" or "drop"'
+        problems.add(wholes[0].where("protocol"), f"{wholes[0].name}.protocol", rule, hint)
+    for section in (draft.sections["tcp"], *draft.hosts.values()):
+        if value_of(section, sections.Tcp, "delayed_ack") == "on":
+            rule = 'cannot be "on" with protocol = "mptcp": subflows take no upper-layer protocol but their own'
+            hint = 'write delayed_ack = "adaptive"'
+            problems.add(section.where("delayed_ack"), f"{section.name}.delayed_ack", rule, hint)
+        if value_of(section, sections.Tcp, "loss_detection") != "kernel":
+            rule = 'must be "kernel" with protocol = "mptcp": the module keeps its state where subflows keep theirs'
+            hint = 'write loss_detection = "kernel"'
+            problems.add(section.where("loss_detection"), f"{section.name}.loss_detection", rule, hint)
