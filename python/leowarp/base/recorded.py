@@ -92,7 +92,7 @@ def refuse_changed(
     run: A run directory. A run without a manifest, or one that is being written, is not checked.
     name: Name of the file, relative to the directory.
     most_bytes: Limit of its size. A longer file is not hashed, because a sparse file of 1 TiB would take ten minutes.
-    if_longer: The hint for a longer file. By default, it says how to make the run again.
+    if_longer: The hint for a longer file. By default, the hint is the command that makes the run again.
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return

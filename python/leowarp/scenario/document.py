@@ -171,7 +171,7 @@ def _with_preset(node: Node) -> Node:
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
-        # A plan spells the profile's values out, and says so.
+        # A plan contains the profile's values, and its key `preset_file` names their origin.
         return node if node.get("access", "preset_file") is not None else _with_profile(node)
 
     def refused(origin: Origin, rule: str, hint: str) -> ScenarioProblems:

@@ -78,7 +78,7 @@ def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
     nothing is computed.
 
     usable_bytes: Memory that the run may use; by default the memory that this process may use (`usable_memory_bytes`).
-    Raises ScenarioError: The message names the limit, the largest cause, and what to type.
+    Raises ScenarioError: The message names the limit, the largest cause, and a value to type instead.
     """
     _check_counts(plan)
     parts = parts_of(plan)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP/2 (RFC 9113) without TLS, with prior knowledge: a client's connection, and a server's handling of a connection.
 
-Streams, flow control and settings are complete. HPACK (RFC 7541) is limited to what this client and server send, and to
-the beginning of other servers' answers (the status as an index of the static table). Header fields are neither
-compressed nor stored in the dynamic table. There is no push and no priority: the server sends a frame of each stream in
-turn.
+Streams, flow control and settings are complete. HPACK (RFC 7541) is limited to the features that this client and server
+use, and to the beginning of other servers' answers (the status as an index of the static table). Header fields are
+neither compressed nor stored in the dynamic table. There is no push and no priority: the server sends a frame of each
+stream in turn.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
 
-Each computes what a run computes before its guest boots, with the same functions on the same plan, so the output equals
-the content of the run directory.
+Each verb performs the computations of a run before its guest boots, with the same functions on the same plan. The
+output therefore equals the content of the run directory.
 """
 
 from __future__ import annotations

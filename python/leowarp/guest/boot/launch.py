@@ -11,7 +11,7 @@ hundreds of MB. One launcher serves all guests of the thread, because Python tak
 The kernel dies with its parent, whatever kills the parent, even `kill -9`. The guest's own processes die with the
 kernel once it has set PTRACE_O_EXITKILL. If the kernel dies earlier, the host leaves these processes stopped for ever
 (`start_ptraced_child` of arch/um/os-Linux/start_up.c, and the first instants of each process). So when a kernel has
-ended, the launcher ends what is left of its guest. The launcher outlives its parent to do this.
+ended, the launcher ends the remaining processes of its guest. The launcher outlives its parent to do this.
 
 A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` is a list of the kernel's
 numbers for further descriptors. In the request, these descriptors follow those of the kernel's output and of the pipe.

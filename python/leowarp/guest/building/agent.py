@@ -135,7 +135,7 @@ def _compiler() -> str:
 def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     """Run cargo. Returns the program in the directory of objects, which all checkouts share.
 
-    Raises HostError: With the first errors of cargo, and the name of the file with its complete output.
+    Raises HostError with the first errors of cargo, and the name of the file with its complete output.
     """
     target = cache_folder("cargo-target")
     # Panic messages contain source paths. Without remapping, the same recipe would give different bytes in another

@@ -27,7 +27,7 @@ DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
 
 
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
-    """Fill in each dish's preset, and check what the dish requires of the rest of the scenario.
+    """Fill in each dish's preset, and check the dish's requirements on the rest of the scenario.
 
     is_constellation: Whether the medium is a constellation.
     problems: Receives each broken rule.

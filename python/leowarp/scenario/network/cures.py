@@ -154,7 +154,7 @@ def is_any_on(section: Section) -> bool:
 
 
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
-    """Check what the cures require of the rest of a scenario.
+    """Check the requirements of the cures on the rest of a scenario.
 
     tables: All sections, decoded and completed.
     memory_bytes: Memory of the guest.

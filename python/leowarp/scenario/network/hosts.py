@@ -297,7 +297,7 @@ class Host:
 
     @property
     def delayed_ack(self) -> str:
-        """When this host acknowledges what it receives: adaptive, on or off."""
+        """Rule by which this host acknowledges received data: adaptive, on or off."""
         return self.tcp.delayed_ack
 
     @property

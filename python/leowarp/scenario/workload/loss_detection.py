@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tcp.loss_detection`: its meaning for the guest's kernel, and what it requires of the rest of a scenario."""
+"""`tcp.loss_detection`: its meaning for the guest's kernel, and its requirements on the rest of a scenario."""
 
 from __future__ import annotations
 

@@ -149,11 +149,11 @@ class Measurement:
         each row holds until the next one.
     end_ns: End of a table's last row, if given.
     wall_ns: Wall-clock time at the measurement's zero, ns since 1970 (UTC).
-    transfer: iperf3's results. They show what one flow achieved, not the capacity.
+    transfer: iperf3's results. The values show the throughput of one flow, not the capacity.
     duplicates: Number of duplicate replies; None if the tool does not report it.
     clock_steps: Adjustments of the sender's clock, detected from sequence numbers.
-    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None: equal
-        to its times.
+    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None if
+        these are equal to the series' own times.
     transfer_back: The downlink of a test in both directions; `transfer` is then the uplink.
     skipped: Parts that the reader could not read, with counts and reasons; `notes` has a line about them.
     longest_step_ns: If only a part of a table was read, the longest step of the whole table; None: computed from the

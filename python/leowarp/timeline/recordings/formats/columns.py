@@ -99,7 +99,7 @@ def guess(path: Path, text: str) -> Guess | None:
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)
-    # A truncated row, or a remark among the rows, says nothing about the others.
+    # A truncated row, or a remark among the rows, has no information about the other rows.
     rows = [cells for cells in rows if len(cells) == width]
     if width < 2:
         return None
@@ -146,7 +146,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
     columns: As from `parsed_columns`; by default, three columns whose second one counts up are time, sequence, round
         trip.
-    Raises ScenarioError: With file and line; with the guess, if the meaning of the columns is not certain.
+    Raises ScenarioError with file and line; with the guess, if the meaning of the columns is not certain.
     """
     text = text_of(path)
     lines = numbered(text)

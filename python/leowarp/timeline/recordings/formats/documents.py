@@ -51,7 +51,7 @@ def documents_of(
     hint: How to write another file.
     skips: Counts parts that are not JSON.
     pairs: Function that makes an object from its key-value pairs, of which two may have the same key.
-    Raises ScenarioError: With the line, if there is no JSON value.
+    Raises ScenarioError, with the line, if there is no JSON value.
     """
     text = _NOT_A_NUMBER.sub(lambda found: found[1] + "null".ljust(len(found[2])), text)
     decoder = json.JSONDecoder(object_pairs_hook=pairs)

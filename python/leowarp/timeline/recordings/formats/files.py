@@ -35,7 +35,7 @@ def read(
     interval_ns: Time between lines, for a format that does not give it.
     columns: Meaning of the columns of a table without a header (`columns.parsed_columns`); the format is then columns.
     stretch: The part that is needed; of a large CSV table, only this part is read.
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the file cannot be read.
     """
     path = Path(path)
     if columns is not None and format not in ("auto", "columns"):
@@ -73,7 +73,7 @@ def read_capacity(
     format: csv or mahimahi; with auto, the content decides.
     packet_bytes: Size of one opportunity in a Mahimahi trace.
     until_ns: Time until which the trace repeats.
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the file cannot be read.
     """
     path, kind = Path(path), format
     if kind == "auto":

@@ -54,7 +54,7 @@ class Interval:
 
 
 def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str, str]:
-    """An interval, or what one and several are that do not count.
+    """An interval; or, for an interval that is left out, its description in the singular and the plural.
 
     Raises ScenarioError if the interval cannot be read, or contradicts itself.
     """

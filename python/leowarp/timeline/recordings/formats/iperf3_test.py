@@ -315,7 +315,7 @@ def test_every_interval_counts_or_is_skipped_or_the_file_refused(
     assert found.transfer is not None
     counted = len(found.transfer.length_ns)
     assert counted + sum(skip.count for skip in found.skipped) == len(rows)
-    # The sum at the end shows what is missing.
+    # The sum at the end shows the missing part.
     assert counted == 10 or any("sum_sent" in note for note in found.notes)
 
 

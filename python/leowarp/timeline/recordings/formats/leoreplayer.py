@@ -23,7 +23,7 @@ _LONGEST_MS = 60_000
 def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
     """Downlink delays; each delay holds until the next line.
 
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the file is malformed.
     """
     delay_ms, lines = whole_numbers(path, "a delay in ms", _HINT, _LONGEST_MS)
     step_ns = INTERVAL_NS if interval_ns is None else interval_ns

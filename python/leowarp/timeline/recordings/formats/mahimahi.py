@@ -34,7 +34,7 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
     """The times in a trace.
 
     skips: Counts skipped lines.
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips() if skips is None else skips
     text = text_of(path)
@@ -101,7 +101,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
     packet_bytes: Size of an opportunity: 1500 bytes plus the link's overhead, so that an opportunity carries one full
         packet.
     until_ns: The trace repeats until then; by default it ends with its last time.
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips()
     times_ms = opportunities_ms(path, skips)

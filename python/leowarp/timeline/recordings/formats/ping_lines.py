@@ -47,7 +47,7 @@ _SPREAD = re.compile(
 _COPY = re.compile(r"\((?:DUPL?!|DUPLIQUÉ\s?!|Kaksoiskappale!|重複!|重复!|중복!|YİNELENEN!|ДУБЛЮВАННЯ!)\)")
 _PART = re.compile(r"^\[\d|\d bytes f|^\d{1,6} bytes\b")
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
-"""Colours of `grc ping`, and what a terminal's recorder (script) keeps."""
+"""Colours of `grc ping`, and control sequences that a terminal's recorder (script) stores."""
 _MARK = re.compile(r"\([^()]*!\)")
 """`(BAD CHECKSUM!)`, `(DIFFERENT ADDRESS!)`, in any language."""
 

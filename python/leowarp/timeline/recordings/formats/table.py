@@ -86,7 +86,7 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
 def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None]:
     """A table of capacity: down, up if there is a column, and the wall clock at its zero.
 
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the table is malformed.
     """
     table = _read(path, _CAPACITY_COLUMNS, _CAPACITY_HEADER)
     if "rate_mbps" not in table.columns:
@@ -158,7 +158,7 @@ class _Table:
 
         without: bool array of shape (rows,). Rows in which the cell contains a word, or nothing.
         convert: Conversion from the column's unit; a key of `_RANGES`.
-        Raises ScenarioError: With file and line, for a cell that is not a number or out of range.
+        Raises ScenarioError, with file and line, for a cell that is not a number or out of range.
         """
         return np.array([float(value) for value in self._decimals(name, without, convert)])
 

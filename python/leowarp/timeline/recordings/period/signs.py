@@ -25,8 +25,8 @@ RANKED_WITHIN_S = 60.0
 """Distance before and after a bin within which it is compared."""
 
 _MOST_BINS = 6_000
-# Short windows find steps on paths with a wandering level; long ones find small steps in noise. It is unknown which a
-# path needs.
+# Short windows find steps on paths with a wandering level; long ones find small steps in noise. The suitable window for
+# a path is unknown.
 _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
