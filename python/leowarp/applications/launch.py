@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start one of the programs: `python3 launch.py serve|transactions|page|video|frames ...`; each has `--help`."""
+"""Starts one of the programs: `python3 launch.py serve|transactions|page|video|frames ...`; each program has
+`--help`."""
 
 import sys
 

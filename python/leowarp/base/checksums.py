@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sha256 of files and of manifests: compares a directory's content when its manifest was written with its content
-now."""
+"""The sha256 of files and of manifests: a directory's content when its manifest was written is compared with its
+content now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEAL = "sha256"
 def sha256_of_file(path: Path) -> str:
     """The sha256 of a file's bytes, as 64 hexadecimal digits.
 
-    Raises OSError if it cannot be read.
+    Raises OSError if the file cannot be read.
     """
     with path.open("rb") as file:
         # The file is read in pieces, because a trace or a kernel's source has hundreds of MB.
@@ -35,10 +35,11 @@ def names_below(directory: Path) -> list[str]:
 
 
 def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
-    """Names of the files that the manifest in a directory must list: all except itself, its signatures, and locks.
+    """Names of the files that the manifest in a directory must list: all files except the manifest, its signatures, and
+    locks.
 
-    directories: Directories below it with a manifest of their own. Of each such directory, only its manifest is listed,
-        so that the manifest of a study does not need the traces of its runs.
+    directories: Directories below this one that have their own manifest. Only the
+        manifest of each such directory is listed, so that the manifest of a study does not need the traces of its runs.
     """
     within = tuple(f"{name}/" for name in directories)
     manifests = {f"{name}{MANIFEST}" for name in within}
@@ -54,7 +55,7 @@ def sha256_of_files(directory: Path, names: Iterable[str]) -> dict[str, str]:
 def manifest_text(content: Mapping[str, Any]) -> str:
     """The text of a manifest file, with its own sha256 over all other entries.
 
-    ASCII only, because programs may give their files any name.
+    The text is ASCII only, because programs may give their files any name.
     """
     unsealed = {key: value for key, value in content.items() if key != SEAL}
     # The JSON is compact and sorted, so that a program in any language can compute the checksum.
@@ -63,8 +64,8 @@ def manifest_text(content: Mapping[str, Any]) -> str:
 
 
 def is_as_written(text: str) -> bool | None:
-    """Whether a manifest is unchanged to the byte since it was written; None if it has no sha256 of its own, as older
-    ones.
+    """Whether a manifest is unchanged to the byte since it was written; None if it has no sha256 of its own, as in
+    older versions.
 
     >>> text = manifest_text({"seed": 1})
     >>> is_as_written(text), is_as_written(text.replace("1", "2", 1)), is_as_written('{"seed": 1}')
@@ -78,8 +79,8 @@ def is_as_written(text: str) -> bool | None:
 class Checked:
     """The files of a directory compared with a list.
 
-    intact, changed, missing, unlisted: Relative names, sorted: files with the listed sha256, files with another sha256,
-        listed files that are missing, and files that are not listed.
+    intact, changed, missing, unlisted: Sorted relative names of files with the listed sha256, files with another
+        sha256, listed files that are missing, and files that are not listed.
     """
 
     intact: tuple[str, ...]
@@ -91,8 +92,8 @@ class Checked:
 def check_files(directory: Path, listed: Mapping[str, str], present: Collection[str]) -> Checked:
     """Compare the files of a directory with their listed sha256.
 
-    listed: Relative name -> sha256. Only names that are also `present` are opened, so a list cannot lead outside of the
-        directory.
+    listed: The sha256 of each file by its relative name. Only names that are also `present` are opened, so a list
+        cannot lead outside of the directory.
     present: Names of the relevant files that exist, as `names_below` returns them.
     """
     there = sorted(listed.keys() & set(present))

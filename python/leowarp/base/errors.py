@@ -23,7 +23,7 @@ class LeowarpError(Exception):
     message : str
         The action that was attempted, its value, and the rule that it broke.
     hint : str, optional
-        What to do or type next.
+        Text that says what to do or type next.
     """
 
     exit_code = 1
@@ -64,7 +64,7 @@ class TraceError(LeowarpError):
 class UnexpectedError(LeowarpError):
     """An unforeseen error: a fault of leowarp, or an invalid file that no check found."""
 
-    # This status differs from 1 to 5, which say who can resolve the error. Here that is unknown.
+    # This status differs from 1 to 5, which show who can resolve the error. Here that is unknown.
     exit_code = 70  # EX_SOFTWARE of sysexits.h
 
 
@@ -83,7 +83,7 @@ _LACKS = {
 """Resources that a machine may lack or refuse at any time: neither leowarp nor a file is at fault."""
 
 _WORDS_OF_LACKS = (
-    # Texts of libraries: the loader, C++, threads
+    # The texts are those of libraries: the loader, C++, threads.
     ("cannot allocate memory", errno.ENOMEM), ("failed to map segment", errno.ENOMEM), ("bad_alloc", errno.ENOMEM),
     ("can't start new thread", errno.EAGAIN), ("Resource temporarily unavailable", errno.EAGAIN),
     ("Too many open files", errno.EMFILE), ("No space left on device", errno.ENOSPC), ("File too large", errno.EFBIG),
@@ -91,7 +91,8 @@ _WORDS_OF_LACKS = (
 
 
 def lack_of(error: BaseException) -> str | None:
-    """If a lack of resources caused the error, the resource, as a sentence without its full stop; otherwise None.
+    """The resource whose lack caused the error, as a sentence without its full stop; None if the error has another
+    cause.
 
     >>> lack_of(OSError(errno.EFBIG, "File too large"))
     'the file would be larger than is allowed (ulimit -f)'
@@ -123,7 +124,7 @@ def unexpected(error: Exception) -> LeowarpError:
 
     An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
 
-    error: With its traceback, whose last frame is named.
+    error: The error with its traceback, whose last frame is named.
     Returns: An error that is not raised: the caller decides whether to show it or the traceback.
     """
     # Only name and line of the last frame are given: a path would reveal where leowarp is installed.
@@ -144,7 +145,7 @@ def unexpected(error: Exception) -> LeowarpError:
 
 
 def kind_of(error: LeowarpError) -> str:
-    """The nearest of the classes above, for an error of a class derived from it.
+    """Name of the nearest of the classes above, for an error of a class derived from it.
 
     >>> kind_of(TraceError("a"))
     'TraceError'
@@ -153,7 +154,7 @@ def kind_of(error: LeowarpError) -> str:
 
 
 def encode_error(error: BaseException) -> dict[str, Any]:
-    """An error as JSON: its kind, what was wrong and what to do; for an unexpected error, the place where it arose.
+    """An error as JSON: its kind, message and hint; for an unexpected error, also the place where it arose.
 
     Returns: `kind`, `message`, `hint` (None if there is none). Worker processes send errors to their parent process in
         this form.

@@ -23,7 +23,7 @@ _MOST_NAMES = 8
 
 
 class FlowKey(NamedTuple):
-    """Fields that distinguish a flow from the others of its run; None if unknown or absent."""
+    """Fields that distinguish a flow from the other flows of its run; None if unknown or absent."""
 
     number: int
     source: str | None
@@ -46,7 +46,7 @@ class FlowKey(NamedTuple):
 
     @property
     def pair(self) -> str | None:
-        """Source and destination."""
+        """Source and destination of the flow."""
         return None if None in (self.source, self.destination) else f"{self.source} to {self.destination}"
 
     @property
@@ -68,7 +68,7 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
     runs.
 
     flows: The flow in each run that has it; at least one.
-    alone: Whether it is the only flow of its kind; name and pair are then sufficient.
+    alone: Whether the flow is the only flow of its kind; name and pair are then sufficient.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -83,8 +83,8 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
 def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
     """Indexes of the flows of several runs in a comparison: flows with the same index are compared.
 
-    A flow gets the index of the flow with its name in an earlier run, otherwise that of its number, otherwise a new
-    one.
+    A flow gets the index of the flow with its name in an earlier run. Otherwise it gets the index of the flow with its
+    number, or a new index.
 
     Returns: One index for each flow of each run; no two flows of a run have the same index.
 
@@ -134,7 +134,7 @@ def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
 
 
 def which_flows(asked: object, names: Sequence[str | None], count: int) -> str:
-    """The flows of a run, as the hint for a request for a flow that it does not have.
+    """Hint that lists the flows of a run, for a request for a flow that the run does not have.
 
     asked: The requested name or number.
     names: Names of the planned flows.

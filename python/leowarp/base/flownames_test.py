@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of flow names: the name in the scenario, otherwise pair, kind and congestion control; with numbers where
-equal."""
+"""Tests of flow names: the name in the scenario, otherwise pair, kind and congestion control; equal names also get
+numbers."""
 
 from hypothesis import given
 from hypothesis import strategies as st

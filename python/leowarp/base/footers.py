@@ -2,8 +2,8 @@
 """Footers of Parquet files, checked before Arrow decodes them: the check counts their content and does not trust the
 counts that they state.
 
-Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB. Only its length
-and the number of its values are checked here; Apache Thrift's compact protocol is specified in
+Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB. Only the
+footer's length and the number of its values are checked here. Apache Thrift's compact protocol is specified in
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MOST_BYTES = 8 << 20
-"""Largest footer. A network of 10,000 links has 2 MB of names there."""
+"""Largest size of a footer. The footer of a network of 10,000 links has 2 MB of names."""
 
 MOST_VALUES = 200_000
 """Largest number of integers and texts in a footer. Our tables have some 30 for each column and 262,144 rows."""
@@ -23,12 +23,12 @@ _FEW_BYTES = 256 << 10
 
 _TRAILER_BYTES = 8
 
-# Types of Thrift's compact protocol
+# Types of Thrift's compact protocol.
 _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
 
 
 def why_too_large(path: Path) -> str | None:
-    """Reason why a file's footer is too large to be decoded, as the end of a sentence; None if it is not.
+    """Reason why a file's footer is too large to be decoded, as text that ends a sentence; None if it is small enough.
 
     A file without a footer is not checked, because Arrow reports its fault.
 
@@ -83,7 +83,7 @@ def _values(footer: bytes) -> Iterator[None]:
                 if kind == _STOP:
                     continue
                 if head < 16:
-                    varint()  # the field's number, for which its header has no space
+                    varint()  # This is the field's number, for which its header has no space.
                 waiting.append((None, 0))
                 in_list = False
             elif left == 0:
@@ -93,7 +93,7 @@ def _values(footer: bytes) -> Iterator[None]:
                 in_list = True
             yield None
             if kind in (_TRUE, _FALSE):
-                at += in_list  # in a field the type already contains the value
+                at += in_list  # In a field, the type already contains the value.
             elif kind == _BYTE:
                 at += 1
             elif kind in (_I16, _I32, _I64):
@@ -101,7 +101,8 @@ def _values(footer: bytes) -> Iterator[None]:
             elif kind == _DOUBLE:
                 at += 8
             elif kind == _BINARY:
-                # Not `at += varint()`: Python would add the result to the value that `at` had before the call.
+                # The code does not use `at += varint()`, because Python would add the result to the value that `at` had
+                # before the call.
                 length_bytes = varint()
                 at += length_bytes
             elif kind in (_LIST, _SET):
@@ -111,6 +112,6 @@ def _values(footer: bytes) -> Iterator[None]:
             elif kind == _STRUCT:
                 waiting.append((None, 0))
             else:
-                return  # Parquet has no maps
+                return  # Parquet has no maps.
     except IndexError:
         return

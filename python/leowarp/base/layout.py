@@ -41,7 +41,7 @@ def default_directory(name: str, plan_text: str) -> Path:
 
 
 def directory_names(paths: Sequence[Path]) -> list[str]:
-    """Names of several directories: their own names, or as much of the paths as distinguishes them.
+    """Names of several directories: their own names, or as many parts of the paths as distinguish them.
 
     >>> directory_names([Path("a/cubic"), Path("b/cubic")])
     ['a/cubic', 'b/cubic']
@@ -49,7 +49,7 @@ def directory_names(paths: Sequence[Path]) -> list[str]:
     # Paths are resolved, since "." has no name of its own.
     parts = [path.resolve().parts for path in paths]
     depth = 1
-    # A directory given twice has the same name both times.
+    # A directory that occurs twice has the same name both times.
     while len({part[-depth:] for part in parts}) < len(set(parts)):
         depth += 1
     return [str(Path(*part[-depth:])) for part in parts]

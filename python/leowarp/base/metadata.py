@@ -31,8 +31,9 @@ def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
 def decode_metadata(schema: pa.Schema, key: str) -> Any:
     """The value that `encode_metadata` wrote; None if the table has no such entry.
 
-    Raises TraceError if it is not JSON, or has another shape than leowarp writes under that key.
-    key: The value of a key in `_SHAPES` is also checked for its shape; others are returned as they are.
+    Raises TraceError if the value is not JSON, or does not have the form that leowarp writes under that key.
+    key: Name of the entry. Values of keys in `_SHAPES` are also checked for their form; other values are returned
+        unchanged.
     """
     text = (schema.metadata or {}).get(key.encode())
     if text is None:
@@ -49,7 +50,7 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
 
 
 def _is_list_of(value: Any, kind: type | UnionType, length: int | None = None) -> bool:
-    """Whether a value is a list of items of a kind, and of a length if one is given."""
+    """Whether a value is a list of items of a kind, and of the given `length` if there is one."""
     return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, kind) for one in value)
 
 
@@ -63,4 +64,4 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "jitter_table": lambda value: _is_list_of(value, int | float),
     "harq": lambda value: isinstance(value, dict),
 }
-"""Condition on a value, so that its user need not check it."""
+"""Condition on the value of each key, so that code that uses the value need not check it."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of one run directory that must be of the same run: summary and trace tables have the flows of the plan.
+"""Checks that files of a run directory belong to the same run: summary and trace tables must have the flows of the
+plan.
 
-The manifest's sha256 tell this too, unless somebody wrote the manifest anew.
+The manifest's sha256 shows the same, unless somebody has written the manifest again.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ class Flow(NamedTuple):
 
 
 def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> None:
-    """Raises TraceError if a summary has not the flows of the plan beside it.
+    """Raise TraceError if a summary does not have the flows of the plan beside it.
 
-    summary: Has passed `recorded.why_no_summary`.
+    summary: A summary that has passed `recorded.why_no_summary`.
     """
     told = [
         Flow(flow.get("kind", "tcp"), str(flow["source"]), str(flow["destination"]))
@@ -47,10 +48,10 @@ def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> No
 
 
 def refuse_other_table(run: Path, name: str, metadata: Mapping[bytes, bytes] | None, hint: str) -> None:
-    """Raises TraceError if a trace table has not the flows or hosts of the plan beside it.
+    """Raise TraceError if a trace table does not have the flows or hosts of the plan beside it.
 
-    metadata: Of the table. One without flows and hosts is not checked, nor is one that cannot be read: its reader
-        reports that.
+    metadata: Metadata of the table. Metadata without flows and hosts are not checked. Unreadable metadata are not
+        checked either, because the table's reader reports them.
     """
     try:
         flows, hosts = (json.loads((metadata or {}).get(key, b"null")) for key in (b"flows", b"hosts"))
@@ -90,7 +91,7 @@ def _refuse_other(run: Path, name: str, told: Sequence[Flow], hint: str) -> None
 
 
 def _planned(run: Path) -> tuple[Flow, ...] | None:
-    """Flows of a plan; None if there is none that can be read."""
+    """Flows of a plan; None if there is no readable plan."""
     try:
         status = (run / PLAN).lstat()
     except OSError:

@@ -16,20 +16,21 @@ from pathlib import Path
 from leowarp.base.errors import HostError
 
 MOST_LINKS = 40
-"""Largest number of symbolic links on the way to a place; Linux follows as many (path_resolution(7))."""
+"""Largest number of symbolic links on the way to a place; Linux follows the same number (path_resolution(7))."""
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def why_not_own(path: Path) -> str | None:
-    """Reason why somebody else may change the content of a path, as a sentence with the place; None if nobody else may.
+    """Reason why somebody else may change the content of a path, as a sentence with the place; None if nobody else may
+    change it.
 
     A place is the user's own if its owner is the user or root, nobody else may write there, and the same holds for each
     directory and each symbolic link on the way. In a sticky directory such as /tmp only the owners of entries can
     replace them, so such a directory may be on the path. Group-write is allowed if the group is the user's private one.
 
-    path: A path that does not exist yet counts as the user's own if the directory above it does. If this is a sticky
-        directory, check again after creating the path.
+    path: A path that does not exist yet counts as the user's own if the directory above it is the user's own. If this
+        is a sticky directory, check again after creating the path.
     """
     waiting = list(reversed((Path.cwd() / path).parts[1:]))
     here, links = "/", 0
@@ -58,7 +59,7 @@ def why_not_own(path: Path) -> str | None:
 def demand_own(path: Path, attempted: str, hint: str) -> None:
     """Raise HostError if somebody else may change the content of a path.
 
-    attempted: The beginning of the message: "using the cache ...".
+    attempted: The action, which begins the message: "using the cache ...".
     hint: What to type next.
     """
     if why := why_not_own(path):
@@ -68,7 +69,7 @@ def demand_own(path: Path, attempted: str, hint: str) -> None:
 def make_directory(path: Path, mode: int = 0o755) -> None:
     """Create a directory and its parents, none of them writable for others, whatever the umask allows.
 
-    Raises OSError if it cannot be created.
+    Raises OSError if the directory cannot be created.
     """
     if not path.is_dir():
         make_directory(path.parent)
@@ -83,10 +84,11 @@ def make_directory(path: Path, mode: int = 0o755) -> None:
 def open_lock(path: Path) -> int:
     """A descriptor of a lock file, which is created if it does not exist; its content is kept.
 
-    Raises OSError if it cannot be opened, or is a symbolic link or any other kind of file than a plain one; `strerror`
-    says so.
+    Raises OSError if the file cannot be opened, or is a symbolic link or any other kind of file than a plain one;
+    `strerror` has the reason.
     """
-    # O_NOFOLLOW: through a link, another file would be locked. O_NONBLOCK: opening a pipe would wait.
+    # O_NOFOLLOW is set, because through a link, another file would be locked. O_NONBLOCK is set, because opening a pipe
+    # would wait.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags, 0o644)
@@ -146,4 +148,4 @@ def _has_acl(place: str) -> bool:
     try:
         return "system.posix_acl_access" in os.listxattr(place, follow_symlinks=False)
     except OSError:
-        return True  # unknown, so not private
+        return True  # The list is unknown, so the place does not count as private.

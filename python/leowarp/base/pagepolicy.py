@@ -15,8 +15,8 @@ def policy_tag(scripts: Sequence[str]) -> str:
     A page may be passed on with a run that somebody else made. Scripts are allowed by their hashes, so no text of a
     plan can run as a script. Styles are inline, which needs 'unsafe-inline'.
 
-    scripts: Exactly the text between the tags: with one more blank, a browser does not run it. Data blocks, such as
-        ``<script type="application/json">``, are not scripts.
+    scripts: The texts of the scripts, exactly as between the tags. With one more blank, a browser does not run the
+        script. Data blocks, such as ``<script type="application/json">``, are not scripts.
     """
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files that may be damaged or malicious: one kind of error for every fault."""
+"""Reads Parquet files that may be damaged or malicious, and reports every fault as one kind of error."""
 
 from __future__ import annotations
 
@@ -21,31 +21,35 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_SMALL_BYTES = 128 << 20
-"""Decoded, of tables that are read together, whatever their size on disk: equal values take next to nothing there.
+"""Limit on the decoded size of tables that are read together, whatever their size on disk: equal values take almost no
+space there.
 
-A report takes 250 MiB, and three times as much as its tables: 1.5 GiB of a run with 2,000 flows, whose tables take 0.5.
+A report takes 250 MiB, and three times the size of its tables: it takes 1.5 GiB for a run with 2,000 flows, whose
+tables take 0.5 GiB.
 """
 
 MOST_TIMES_FILE = 256
-"""Decoded bytes per byte on disk of larger tables.
+"""Limit on the decoded bytes per byte on disk, for larger tables.
 
-2,078 run directories of tests, studies and exams need up to 90 times their size beyond 64 MiB. UDP at a constant rate
-that loses nearly all packets needs most: 130 times, with 8.5 million packets (copies of 0.6 million). A recording
-of a dish in a timeline needs 39 times, 2,000 flows 26 times, and TCP with 5.9 million packets 15 times.
+The run directories of tests, studies and exams (2,078 of them) need up to 90 times their size on disk, beyond 64 MiB.
+UDP at a constant rate that loses nearly all packets needs most: 130 times for 8.5 million packets (copies of 0.6
+million). A recording of a dish in a timeline needs 39 times, 2,000 flows 26 times, and TCP with 5.9 million packets 15
+times.
 """
 
 MOST_OF_MEMORY = 4
-"""Usable memory per decoded byte that larger tables need: a report holds them as Arrow and as data frames."""
+"""Usable memory that each decoded byte of larger tables needs: a report holds the tables as Arrow and as data
+frames."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
-"""The environment's variable that raises what tables may take in memory."""
+"""The environment variable that raises the limit on the memory of tables."""
 
-# Bytes of a value as a data frame holds it, by Parquet's physical types: whole numbers that may be missing become
-# floats. A text has an offset beside its bytes.
+# Size of a value in a data frame, by Parquet's physical types; integers that may be missing become floats. A text has
+# an offset in addition to its bytes.
 _BOOLEAN_BYTES, _NUMBER_BYTES, _TEXT_BYTES = 2, 8, 16
 _WIDTHS_BYTES = {"BOOLEAN": _BOOLEAN_BYTES, "BYTE_ARRAY": _TEXT_BYTES, "FIXED_LEN_BYTE_ARRAY": _TEXT_BYTES}
 _LIST_BYTES = 128
-"""Of each row of a column of lists: an array of its own."""
+"""Size of each row of a column of lists, because each row is a separate array."""
 
 _BATCH_ROWS = 1 << 16
 
@@ -54,21 +58,21 @@ def read_table(
     path: Path, *, columns: list[str] | None = None, filters: Any = None, hint: str = "make the run again",
     is_bounded: bool = False,
 ) -> pa.Table:  # fmt: skip
-    """A table.
+    """Read a table.
 
     Parameters
     ----------
     columns, filters
-        As in `pyarrow.parquet.read_table`.
+        The same as in `pyarrow.parquet.read_table`.
     hint : str
-        What to do if it cannot be read.
+        Text that says what to do if the table cannot be read.
     is_bounded : bool
-        Whether `refuse_large` was asked about it already.
+        Whether `refuse_large` has already checked the table.
 
     Raises
     ------
     TraceError
-        If it is not there, no plain file, no Parquet, cut short, or too large (`refuse_large`).
+        If the file is missing, not a plain file, not Parquet, truncated, or too large (`refuse_large`).
     """
     import pyarrow.parquet as pq
 
@@ -78,13 +82,14 @@ def read_table(
         refuse_strange(path, hint=hint)
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
-            # With the footer that is known, and without a data set: both cost more than decoding a small table.
+            # The known footer is used, and no data set: reading the footer again and making a data set both cost more
+            # than decoding a small table.
             table = pq.ParquetFile(path, metadata=footer).read(columns)
             table = table if columns is None else table.select(columns)
         else:
-            # Not partitioned: a folder's name would add a column.
+            # Partitioning is off, because a folder's name would otherwise add a column.
             table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
-        # Arrow takes a file's word until it is asked to check: damage would show where values are used, not here.
+        # Arrow trusts a file until it is asked to check: damage would otherwise show only where values are used.
         table.validate(full=True)
     except _damages() as error:
         raise _unreadable(path, error, hint) from error
@@ -92,12 +97,12 @@ def read_table(
 
 
 def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
-    """The schema of a table with its metadata, without reading a row.
+    """Read the schema of a table with its metadata, without reading a row.
 
     Raises
     ------
     TraceError
-        As in `read_table`.
+        For the same reasons as `read_table`.
     """
     try:
         return _footer(path).schema.to_arrow_schema()
@@ -111,7 +116,7 @@ def rows(path: Path) -> int:
     Raises
     ------
     TraceError
-        As in `read_table`.
+        For the same reasons as `read_table`.
     """
     try:
         return int(_footer(path).num_rows)
@@ -120,24 +125,24 @@ def rows(path: Path) -> int:
 
 
 def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
-    """Raises TraceError if tables that are read together would take more memory than they may.
+    """Raise TraceError if tables that are read together would take more memory than allowed.
 
-    Footers say how many values there are; no number is decoded for that. Texts are the exception: a dictionary may hold
-    one long text, and rows repeat it by its number. So where footers leave that open, texts are measured as
-    dictionaries, in batches.
+    Footers give the number of values, so no number is decoded for the check. Texts are an exception: a dictionary may
+    hold one long text, which rows repeat by its number. If footers do not bound the size of texts, the texts are
+    measured as dictionaries, in batches.
 
     Parameters
     ----------
     paths : sequence of path
     columns : list of str, optional
-        Those that are read; all if not given.
+        Columns that are read; by default all columns.
     hint : str
-        What to do if one cannot be read.
+        Text that says what to do if a table cannot be read.
 
     Raises
     ------
     TraceError
-        Also as `read_table`.
+        Also for the same reasons as `read_table`.
     HostError
         If the value of the environment variable `TABLE_BYTES` is not an integer.
     """
@@ -187,18 +192,18 @@ def memory_limit_bytes(disk_bytes: int) -> int:
         raise HostError(f"{TABLE_BYTES} is {raised!r:.40}, and not a number of bytes", hint=f"unset {TABLE_BYTES}")
     most_bytes = MOST_TIMES_FILE * disk_bytes
     if most_bytes > MOST_SMALL_BYTES:
-        # Not for small ones: it reads files of the kernel.
+        # This check is skipped for small tables, because it reads files of the kernel.
         most_bytes = min(most_bytes, usable_memory_bytes() // MOST_OF_MEMORY)
     return max(MOST_SMALL_BYTES, most_bytes, int(raised))
 
 
 @dataclass(frozen=True)
 class _Size:
-    """What a table takes in memory, by its footer.
+    """Memory that a table takes, estimated from its footer.
 
-    fixed_bytes: Of all values but the bytes of texts; of one that is null, too.
-    most_text_bytes: Texts take no more.
-    texts: Paths of columns of texts, with those within lists.
+    fixed_bytes: Size of all values except the bytes of texts; null values count, too.
+    most_text_bytes: Upper limit on the size of all texts.
+    texts: Paths of columns of texts, including those within lists.
     """
 
     path: Path
@@ -216,7 +221,7 @@ class _Size:
             for place, column in enumerate(map(group.column, range(group.num_columns))):
                 if columns is not None and column.path_in_schema.split(".")[0] not in columns:
                     continue
-                # Neither number is believed alone.
+                # Neither number is trusted alone.
                 count = max(column.num_values, group.num_rows)
                 fixed_bytes += count * _WIDTHS_BYTES.get(column.physical_type, _NUMBER_BYTES)
                 fixed_bytes += group.num_rows * _LIST_BYTES * is_list[place]
@@ -228,13 +233,14 @@ class _Size:
 
 
 def _footer(path: Path) -> pq.FileMetaData:
-    """A file's footer, if it is of a bearable size; decoded once per state of the file."""
+    """A file's footer, if its size is within the limit; decoded once per state of the file."""
     refuse_strange(path)
     status = path.stat()
     return _footer_of(path, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
 
 
-# For the tables of one run: each footer is asked for its schema, for its size, and when the table is read.
+# Footers of the tables of one run are cached: each footer is needed for its schema, for its size, and when the table is
+# read.
 @lru_cache(maxsize=32)
 def _footer_of(path: Path, state: tuple[int, int, int, int]) -> pq.FileMetaData:
     import pyarrow.parquet as pq
@@ -245,7 +251,7 @@ def _footer_of(path: Path, state: tuple[int, int, int, int]) -> pq.FileMetaData:
 
 
 def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
-    """Bytes of all texts, every repetition counted; or of the first that are more than `most_bytes` together."""
+    """Number of bytes of all texts, with every repetition counted; counting stops when the sum exceeds `most_bytes`."""
     import pyarrow.parquet as pq
 
     total_bytes = 0
@@ -258,7 +264,8 @@ def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
 
 
 def _repeated_bytes(array: pa.Array) -> int:
-    """Bytes of the texts in an array of dictionaries, or of lists of these; every repetition counts."""
+    """Number of bytes of the texts in an array of dictionaries, or of lists of dictionaries; every repetition
+    counts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -273,14 +280,15 @@ def _repeated_bytes(array: pa.Array) -> int:
 
 
 def _damages() -> tuple[type[Exception], ...]:
-    """What Arrow raises of a damaged file: of an encoding without a name a KeyError, of a text UnicodeDecodeError."""
+    """Exceptions that Arrow raises for a damaged file, such as KeyError for an encoding without a name and
+    UnicodeDecodeError for a text."""
     import pyarrow as pa
 
     return OSError, pa.ArrowException, ValueError, LookupError
 
 
 def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
-    """Raises TraceError if a table is not there, or is no plain file: opening a pipe would wait for a writer."""
+    """Raise TraceError if a table is missing or not a plain file: opening a pipe would wait for a writer."""
     try:
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):
@@ -290,7 +298,8 @@ def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
 
 
 def _unreadable(path: Path, error: Exception, hint: str) -> Exception:
-    """One error for all that can be wrong, with Arrow's own words; too little memory stays what it is."""
+    """The single kind of error for every fault of a file, with Arrow's own message; a lack of memory stays a separate
+    error."""
     if isinstance(error, MemoryError):
         return error
     if isinstance(error, FileNotFoundError):

@@ -29,11 +29,11 @@ except TraceError as error:
 
 
 def texts(kind: str) -> pa.Array:
-    """One text of 1 MB, 100,000 times."""
+    """A column with one text of 1 MB, 100,000 times."""
     repeated = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, "i4")), pa.array(["x" * 1_000_000]))
     if kind == "text":
         return repeated
-    # Ten in each row.
+    # Each row has ten texts.
     return pa.ListArray.from_arrays(pa.array(range(0, 100_001, 10), pa.int32()), repeated)
 
 
@@ -55,9 +55,9 @@ def test_texts_that_repeat_are_counted_and_short_ones_are_read(tmp_path, monkeyp
     path = tmp_path / "a.parquet"
     table = pa.table({"a": pa.array(["abc", None, "de"] * 1000), "b": pa.array([["x", "yz"], [], None] * 1000)})
     pq.write_table(table, path)
-    # 5 bytes per 3 rows in the one, 3 in the other
+    # One column has 5 bytes per 3 rows, the other has 3.
     assert parquetfiles._text_bytes(path, ["a", "b.list.element"], 8000) == 8000
-    # Offsets of 16 bytes, and 128 per list
+    # Offsets take 16 bytes each, and a list takes 128.
     fixed_bytes = (3000 + 4000) * 16 + 3000 * 128
     assert limited(monkeypatch, fixed_bytes + 8000).read_table(path) == table
     with pytest.raises(TraceError, match="bytes would take more than"):
@@ -65,7 +65,7 @@ def test_texts_that_repeat_are_counted_and_short_ones_are_read(tmp_path, monkeyp
 
 
 def limited(monkeypatch, most_bytes):
-    """The module, with a limit of its own."""
+    """The module, with another limit."""
     monkeypatch.setattr(parquetfiles, "MOST_TIMES_FILE", 0)
     monkeypatch.setattr(parquetfiles, "MOST_SMALL_BYTES", most_bytes)
     return parquetfiles

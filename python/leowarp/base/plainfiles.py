@@ -24,10 +24,11 @@ MOST_TOML_BYTES = 8 << 20
 station."""
 
 MOST_JSON_BYTES = 32 << 20
-"""Limit of a JSON file that is read whole."""
+"""Limit for a JSON file that is read as a whole."""
 
 MOST_JSON_VALUES = 1 << 20
-"""Limit of a JSON text: an object of one key takes 30 times its text in memory. A summary of 2,000 flows has 120,000.
+"""Limit for a JSON text, because an object with one key takes 30 times its text in memory. A summary of 2,000 flows has
+120,000 values.
 """
 
 MOST_INPUT_BYTES = 1 << 30
@@ -39,24 +40,24 @@ PARTIAL = ".partial"
 """Suffix of the name of a file until it is complete."""
 
 DEEPEST = 16
-"""Levels of directories; a run has 4, a study with whole runs 6."""
+"""Maximum number of directory levels; a run has 4, a study with whole runs 6."""
 
 _ROOTS = (".guest", "in", "roots")
-"""In a run that did not end, these links are leowarp's own. They state what a program sees as `/`
-(guest/user/programs.py). They are removed with the other files before a run is written there, and nothing is written
-through them."""
+"""In a run that did not end, these links are leowarp's own. The links determine the directory that a program sees as
+`/` (guest/user/programs.py). They are removed with the other files before a run is written there, and nothing is
+written through them."""
 
 _DEVICES = "/dev/"
 
 
 def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
-    """The first entry of a directory that is neither a file nor a directory, as the end of a sentence; None if there is
-    none.
+    """The first entry of a directory that is neither a file nor a directory, as text that ends a sentence; None if
+    there is no such entry.
 
     path: A directory or a file. A missing file counts as plain.
-    itself: Whether `path` itself must not be a link either. A path that the user typed may be one: the user chose the
-        name.
-    Returns: Such as "30-trace/packets.parquet in it is a symbolic link".
+    itself: Whether `path` itself must not be a link either. A path that the user typed may be a link, because the user
+        chose the name.
+    Returns: Text such as "30-trace/packets.parquet in it is a symbolic link".
     """
     try:
         top = path.lstat() if itself else path.stat()
@@ -102,7 +103,7 @@ def kind_of(mode: int) -> str:
 
 
 def refuse_link(path: Path) -> None:
-    """Raises ScenarioError if a file to be written exists and is no plain file.
+    """Raise ScenarioError if a file to be written exists and is no plain file.
 
     Names in /dev come from the shell: /dev/stdout, and /dev/fd/63 of `>(...)`.
     """
@@ -111,7 +112,7 @@ def refuse_link(path: Path) -> None:
     try:
         mode = path.lstat().st_mode
     except OSError:
-        return  # it does not exist, or the write reports why it fails
+        return  # The file does not exist, or the write reports the reason why it fails.
     if not stat.S_ISREG(mode):
         raise ScenarioError(
             f"cannot write {path}: it is {kind_of(mode)}, and nothing is written through one",
@@ -123,7 +124,8 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     """The content of a plain file.
 
     links: Whether the file may be reached through a symbolic link: a name that the user typed may.
-    Raises OSError if it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
+    Raises OSError if the file cannot be read, is no plain file, or has more than `most_bytes`; `strerror` has the
+    reason.
     """
     with opened(path, links=links) as file:
         # The size is checked before reading, because a sparse file of 10 GB would take a second and a GiB of memory.
@@ -137,8 +139,8 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 
 
 def refuse_many_values(json_text: str) -> None:
-    """Raises ValueError if a JSON text may hold more than `MOST_JSON_VALUES`; nothing is decoded for that."""
-    # Commas and brackets within texts count, too: no text of ours comes near.
+    """Raise ValueError if a JSON text may hold more than `MOST_JSON_VALUES`; nothing is decoded for this check."""
+    # Commas and brackets within texts count, too: no text of ours comes near the limit.
     if sum(map(json_text.count, ",[{")) > MOST_JSON_VALUES:
         raise ValueError(f"it holds more than {MOST_JSON_VALUES:,} values")
 
@@ -152,7 +154,7 @@ def too_long(path: Path, most_bytes: int) -> OSError:
 def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
     """The sha256 of a plain file, hexadecimal, read piece by piece.
 
-    Raises OSError: As in `read`.
+    Raises OSError for the same reasons as `read`.
     """
     with opened(path, links=links) as file:
         if os.fstat(file.fileno()).st_size > most_bytes:
@@ -170,8 +172,8 @@ def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
 def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
     """A plain file, open for reading.
 
-    links: As in `read`.
-    Raises OSError if it cannot be opened, or is no plain file; `strerror` says so.
+    links: The same as in `read`.
+    Raises OSError if the file cannot be opened, or is no plain file; `strerror` has the reason.
     """
     # Opening a pipe for reading waits for a writer, unless O_NONBLOCK is set.
     follow = 0 if links else os.O_NOFOLLOW
@@ -183,7 +185,7 @@ def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
         raise
     with open(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
-        # Names from the shell: /dev/stdin, and /dev/fd/63 of `<(...)`
+        # The shell makes these names: /dev/stdin, and /dev/fd/63 of `<(...)`.
         is_of_shell = links and str(path).startswith(_DEVICES) and not stat.S_ISDIR(mode)
         if not stat.S_ISREG(mode) and not is_of_shell:
             raise OSError(0, f"it is {kind_of(mode)}", str(path))
@@ -198,7 +200,7 @@ def write(path: Path, content: bytes | BinaryIO) -> None:
     content: The bytes, or an open file, whose rest is copied piece by piece. The content is not forced to disk (no
     fsync).
 
-    Raises OSError if it cannot be written; no part of it remains then.
+    Raises OSError if the file cannot be written; no part of the new content remains then.
     """
     partial = path.with_name(path.name + PARTIAL)
     # A leftover of a killed writer would make O_EXCL below fail.
@@ -211,7 +213,7 @@ def write(path: Path, content: bytes | BinaryIO) -> None:
                 file.write(content)
             else:
                 shutil.copyfileobj(content, file, _PIECE_BYTES)
-        # A link with that name is replaced itself, not its target.
+        # If the path is a link, the link itself is replaced, not its target.
         os.replace(partial, path)
     except OSError:
         with contextlib.suppress(OSError):
@@ -247,5 +249,5 @@ def is_plain_path(name: object) -> bool:
 
 
 def _below(path: Path, top: Path) -> str:
-    """A path relative to another one; for that path itself, its own name."""
+    """A path relative to the path `top`; for `top` itself, its own name."""
     return str(path.relative_to(top)) if path != top else str(path)

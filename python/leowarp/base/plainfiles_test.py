@@ -29,7 +29,7 @@ def strange(tmp_path):
             case "a socket":
                 with socket.socket(socket.AF_UNIX) as end:
                     here = os.getcwd()
-                    os.chdir(path.parent)  # a socket's path has at most 107 bytes
+                    os.chdir(path.parent)  # A socket's path has at most 107 bytes.
                     try:
                         end.bind(path.name)
                     finally:

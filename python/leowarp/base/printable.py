@@ -71,7 +71,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""As `visible`, with line ends and tabs as `\n` and `\t`, which do not belong in a name."""
+    r"""The same as `visible`, with line ends and tabs as `\n` and `\t`, which do not belong in a name."""
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -84,7 +84,7 @@ def _escaped(char: str) -> str:
     """A character as Python writes it in a string literal."""
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
-        return f"\\x{code - 0xDC00:02x}"  # a byte of a name that is not UTF-8 (PEP 383)
+        return f"\\x{code - 0xDC00:02x}"  # This is a byte of a name that is not UTF-8 (PEP 383).
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 

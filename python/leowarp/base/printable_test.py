@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that any character can be written to any terminal: as a substitute if need be, never with an error."""
+"""Tests that any character can be written to any terminal without an error, if necessary as a substitute."""
 
 import io
 

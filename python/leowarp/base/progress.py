@@ -63,7 +63,7 @@ class Progress:
         return None if not self.speed else max(0.0, (self.duration_ns - self.t_ns) / 1e9 / self.speed)
 
     def text(self) -> str:
-        """One line: virtual time, speed, time left."""
+        """One line of text: virtual time, speed, time left."""
         if self.stage == "report" and self.expected:
             return f"{self.run}: {self.done} of {self.expected} figures"
         if self.stage != "guest":
@@ -119,7 +119,7 @@ class BuildProgress:
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
-        """One line: completed part, rate, time left."""
+        """One line of text: completed part, rate, time left."""
         parts = [f"guest kernel: {self.stage} {self.counted}"]
         parts += [f"{self.rate:.1f} steps/s"] if self.rate is not None else []
         parts += [f"{clock(self.left_s)} left"] if self.left_s is not None else []
@@ -179,12 +179,12 @@ class Display(Showing):
                 self._bar(progress)
 
     def _line(self, progress: Progress) -> None:
-        """A plain line, if the stage is new and long, or its last line is `PLAIN_INTERVAL_S` old."""
+        """Print a plain line if the stage is new and long, or if its last line is `PLAIN_INTERVAL_S` old."""
         # Times are kept per run, so that each of eight simultaneous runs has its own five seconds, and none hides
         # another.
         stage, said_at = self._said.get(progress.run, ("", 0.0))
         now = time.monotonic()
-        # Stages that last only a moment get no line; the guest and the end do.
+        # Stages that last only a moment get no line; only the guest and the end get one.
         if progress.stage == stage:
             if now - said_at < PLAIN_INTERVAL_S:
                 return
@@ -194,7 +194,7 @@ class Display(Showing):
         print(one_line(progress.text()), file=sys.stderr, flush=True)
 
     def _bar(self, progress: Progress) -> None:
-        """The run's own bar; without a length while the duration is unknown."""
+        """Show the run's own bar, which has no length while the duration is unknown."""
         task = self._tasks.get(progress.run)
         if task is None:
             task = self._tasks[progress.run] = self._bars.add_task(
@@ -224,7 +224,7 @@ def _text_of(runs: Collection[Progress]) -> str:
 class building:
     """Show the progress of a build on stderr: `with building(True) as built`, then `built.message` and `built.steps`.
 
-    Nothing appears if nothing has to be built, or if `progress` is not True. May be called from any thread.
+    Nothing appears if nothing has to be built, or if `progress` is not True. Any thread may call it.
     """
 
     def __init__(self, progress: bool | OnProgress) -> None:
@@ -248,18 +248,18 @@ class building:
                 self._cell.end()
 
     def message(self, text: str) -> None:
-        """A line of text."""
+        """Print a line of text."""
         if not self._shown:
             return
         with self._lock:
             if self._bars is None:
                 print(visible(text), file=sys.stderr, flush=True)
             else:
-                # The text is printed above the bar, which it would otherwise overwrite
+                # The text is printed above the bar, which it would otherwise overwrite.
                 self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def steps(self, at: BuildProgress) -> None:
-        """Progress of the kernel's build."""
+        """Show the progress of the kernel's build."""
         if not self._shown:
             return
         with self._lock:
@@ -272,7 +272,7 @@ class building:
                 print(at.text(), file=sys.stderr, flush=True)
 
     def _bar(self, at: BuildProgress) -> None:
-        """The bar of the build. It is created at the first step, because a build that finds all its results in the
+        """Show the bar of the build. It is created at the first step, because a build that finds all its results in the
         cache shows no bar."""
         fields = {
             "stage": at.stage,
@@ -292,8 +292,8 @@ class shown:
 
     If the argument is True, `display` creates the display; a study has a display of its own.
 
-    progress: True: a display; False: no display; a callable gets each `Progress`.
-    display: Creates the display for True.
+    progress: True for a display, False for none, or a function that is called with each `Progress`.
+    display: Function that creates the display if `progress` is True.
 
     >>> with shown(False) as show:
     ...     show(Progress("a", "guest"))
@@ -319,7 +319,7 @@ def json_lines(progress: Progress) -> None:
 
 
 def clock(seconds: float) -> str:
-    """`m:ss` or `h:mm:ss`.
+    """A duration as `m:ss` or `h:mm:ss`.
 
     >>> clock(75), clock(3675)
     ('1:15', '1:01:15')

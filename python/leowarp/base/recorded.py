@@ -31,7 +31,7 @@ _LARGEST = 1e30
 """No scalar is that large: the largest are ns and bit/s, below 2^63."""
 
 _DEEPEST = 64
-"""Levels of objects and lists in a JSON file; ours have four."""
+"""Maximum number of levels of objects and lists in a JSON file; leowarp's files have four."""
 
 _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
 """Number of runs that a message names, and of directories that are searched for them."""
@@ -40,7 +40,7 @@ _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
 def why_incomplete(path: Path) -> str | None:
     """Reason why a directory is not a complete run; None if it is one.
 
-    Returns: The text of the file INCOMPLETE, which the failed run wrote; otherwise what is missing.
+    Returns: The text of the file INCOMPLETE, which the failed run wrote; otherwise the missing file.
     """
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
@@ -63,7 +63,7 @@ def what_is_missing(path: Path) -> str | None:
 
 
 def refuse_incomplete(path: Path) -> None:
-    """Raises TraceError if a directory is not a complete run; the message says why."""
+    """Raise TraceError if a directory is not a complete run; the message has the reason."""
     reason = why_incomplete(path)
     if reason is not None:
         # If there is no run, there is nothing to replace, and a hint about --force would only hide a mistyped name.
@@ -72,7 +72,7 @@ def refuse_incomplete(path: Path) -> None:
 
 
 def refuse_strange(path: Path) -> None:
-    """Raises TraceError if a directory to be read as a run contains an entry that is neither a file nor a directory."""
+    """Raise TraceError if a directory to be read as a run contains an entry that is neither a file nor a directory."""
     why = plainfiles.why_not_plain(path)
     if why is not None:
         raise TraceError(
@@ -84,7 +84,7 @@ def refuse_strange(path: Path) -> None:
 def refuse_changed(
     run: Path, name: str, *, most_bytes: int = plainfiles.MOST_JSON_BYTES, if_longer: str | None = None
 ) -> None:
-    """Raises TraceError if a file of a complete run differs from its manifest's entry, or is longer than allowed.
+    """Raise TraceError if a file of a complete run differs from its manifest's entry, or is longer than allowed.
 
     A flipped bit in a table usually gives other numbers and no error. Each file is hashed once per process and state,
     which takes a seventh of the processor time of decoding it.
@@ -92,12 +92,12 @@ def refuse_changed(
     run: A run directory. A run without a manifest, or one that is being written, is not checked.
     name: Name of the file, relative to the directory.
     most_bytes: Limit of its size. A longer file is not hashed, because a sparse file of 1 TiB would take ten minutes.
-    if_longer: The hint for a longer file. By default, it says how to make the run again.
+    if_longer: The hint for a longer file. By default, the hint is the command that makes the run again.
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
     listed = _files_of(run / MANIFEST, state(run / MANIFEST))
-    # Manifests of the first versions list no files, or those of a report alone that was made later.
+    # Manifests of the first versions list no files, or only those of a report that was made later.
     if all(other.startswith(f"{REPORT}/") for other in listed):
         return
     if name not in listed:
@@ -117,7 +117,7 @@ def refuse_changed(
 
 
 class State(NamedTuple):
-    """Evidence that a file was written: its device, inode, size, and when it was changed last."""
+    """Properties that change when a file is written: its device, inode, size, and time of the last change."""
 
     device: int
     inode: int
@@ -126,7 +126,7 @@ class State(NamedTuple):
 
 
 def state(path: Path) -> State:
-    """The state of a file now. Raises OSError if there is none."""
+    """The state of a file now. Raises OSError if the file does not exist."""
     status = path.stat()
     return State(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
@@ -170,8 +170,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _refuse_deep(value: Any) -> None:
-    """Raises RecursionError for a value that is nested more deeply than any that leowarp writes: recursive functions
-    would fail on it."""
+    """Raise RecursionError for a value that is nested more deeply than any value that leowarp writes: recursive
+    functions would fail on it."""
     level = [value]
     for _ in range(_DEEPEST):
         level = [inner for item in level if isinstance(item, dict | list) for inner in _inner(item)]
@@ -186,7 +186,7 @@ def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 def read_summary(run: Path) -> dict[str, Any]:
     """Read `summary.json` of a run directory.
 
-    Raises TraceError if it is no summary, contains a value that is no scalar, or has other flows than the plan.
+    Raises TraceError if the file is no summary, contains a value that is no scalar, or has other flows than the plan.
     """
     path = run / SUMMARY
     refuse_changed(run, SUMMARY)
@@ -200,7 +200,7 @@ def read_summary(run: Path) -> dict[str, Any]:
 def read_manifest(run: Path) -> dict[str, Any]:
     """Read `manifest.json` of a run directory.
 
-    Raises TraceError if it is no manifest, or an entry has another type than leowarp writes.
+    Raises TraceError if the file is no manifest, or an entry has another type than leowarp writes.
     """
     path = run / MANIFEST
     value = read_json(path)
@@ -223,7 +223,7 @@ def text_of_json(value: dict[str, Any]) -> str:
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
-    """Fault of a summary, as the end of a sentence; None if there is none.
+    """Fault of a summary, as text that ends a sentence; None if there is none.
 
     Keys are not compared with the declared scalars, because a run of a newer or older version has others.
     """
@@ -244,7 +244,7 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
 
 
 def why_no_manifest(value: Mapping[str, Any]) -> str | None:
-    """Fault of a manifest, as the end of a sentence; None if there is none."""
+    """Fault of a manifest, as text that ends a sentence; None if there is none."""
     shapes: dict[str, type] = {
         "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
         "leowarp_version": str, "drawn": dict, "later": list, "directories": list,
@@ -307,12 +307,13 @@ def _is_scalar(name: str, item: Any) -> bool:
 
 
 def _is_table_of_scalars(item: Any) -> bool:
-    """Whether it is an object of scalars, such as `fairness`."""
+    """Whether an item is an object of scalars, such as `fairness`."""
     return isinstance(item, dict) and all(_is_scalar(name, within) for name, within in item.items())
 
 
 def _is_number(item: Any) -> bool:
-    """Numbers must also have a usable size: integers fit into a column of a table, squares of floats into a float."""
+    """Whether an item is a number of usable size: integers must fit into a column of a table, and squares of floats
+    into a float."""
     if isinstance(item, int):
         return abs(item) < 1 << 63
     # nan also fails this comparison.

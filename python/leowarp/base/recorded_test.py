@@ -43,7 +43,7 @@ def hint_of(path):
 
 
 def test_a_misspelt_run_is_answered_with_the_nearest_and_never_with_force(tmp_path):
-    # Two levels below the directory that all tests share: runs in neighbouring directories are named, too.
+    # The directory is two levels below the one that all tests share: runs in neighbouring directories are named, too.
     runs = tmp_path / "runs"
     for name in ("cubic", "bbr"):
         (runs / name).mkdir(parents=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of run directories: the one place where they are read, against their sha256 and within bounds."""
+"""Tables of run directories. Only this module reads them, compares them with their sha256, and limits their size."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _OF_ANOTHER = "leowarp verify {run} --files names files that were changed; copy 
 def read(
     run: Path, name: str, *, columns: list[str] | None = None, filters: Any = None, hint: str = "make the run again"
 ) -> pa.Table:
-    """A table of a run directory.
+    """Read a table of a run directory.
 
     Parameters
     ----------
     run : path
     name : str
-        Of the file, below it.
+        Name of the file, relative to the directory.
     columns, filters
-        As for `pyarrow.parquet.read_table`.
+        The same as for `pyarrow.parquet.read_table`.
     hint : str
-        What to do if it cannot be read.
+        Text that says what to do if the table cannot be read.
 
     Raises
     ------
     TraceError
-        If it is not the file that the manifest lists, cannot be read, or the tables of the directory would together
-        take more memory than they may (`parquetfiles.refuse_large`).
+        If the file is not the one that the manifest lists, or cannot be read; also if the tables of the directory would
+        together take more memory than allowed (`parquetfiles.refuse_large`).
     """
     parquetfiles.refuse_strange(run / name, hint=hint)
-    # Before it is decoded: what the manifest does not list never reaches Arrow.
+    # This check comes before decoding: a file that the manifest does not list never reaches Arrow.
     _refuse_changed(run, name)
     _refuse_large(tuple((path, recorded.state(path)) for path in _tables_beside(run, name)))
     table = parquetfiles.read_table(run / name, columns=columns, filters=filters, is_bounded=True, hint=hint)
@@ -46,12 +46,12 @@ def read(
 
 
 def read_schema(run: Path, name: str) -> pa.Schema:
-    """The schema of a table of a run directory with its metadata, without reading a row.
+    """Read the schema of a table of a run directory with its metadata, without reading a row.
 
     Raises
     ------
     TraceError
-        As `read`.
+        For the same reasons as `read`.
     """
     parquetfiles.refuse_strange(run / name)
     _refuse_changed(run, name)
@@ -61,7 +61,7 @@ def read_schema(run: Path, name: str) -> pa.Schema:
 
 
 def rows(run: Path, name: str) -> int:
-    """Number of rows of a table of a run directory, by its footer. The caller has read its schema."""
+    """Number of rows of a table of a run directory, from its footer. The caller must have read the schema."""
     return parquetfiles.rows(run / name)
 
 
@@ -73,7 +73,7 @@ def _refuse_changed(run: Path, name: str) -> None:
 
 
 def _tables_beside(run: Path, name: str) -> list[Path]:
-    """Tables of a run directory that a verb may read together with this one: all but the table of metrics."""
+    """Tables of a run directory that a verb may read together with this one: all tables except the table of metrics."""
     own = (run / layout.ROUTES, run / layout.TIMELINE)
     there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
     return sorted(there)

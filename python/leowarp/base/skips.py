@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a file that a reader skipped: how many, why, and where the first is. Every reader tells them so."""
+"""Records of a file that a reader skipped: their number, the reason, and the place of the first one. Every reader
+reports skipped records in this form."""
 
 from __future__ import annotations
 
@@ -14,11 +15,12 @@ class Skip:
     Attributes
     ----------
     count : int
-        How many.
+        Number of records.
     why : str
-        What they are and what is wrong, in the number that fits: "packets of ARP (ethertype 0x0806)", "comment".
+        Description of the records and of the fault, in singular or plural as the number requires: "packets of ARP
+        (ethertype 0x0806)", "comment".
     first : str or None
-        Where the first of them is; None: the file has no lines or numbers for it.
+        Place of the first record; None if the file has no lines or numbers for it.
     """
 
     count: int
@@ -38,20 +40,20 @@ class Skips:
     """Counts skipped records by reason."""
 
     def __init__(self) -> None:
-        # In the singular and the plural.
+        # The key has the description in the singular and the plural.
         self._counts: dict[tuple[str, str], tuple[int, str]] = {}
 
     def add(self, one: str, many: str, where: str, count: int = 1) -> None:
         """Count more records that are skipped.
 
-        one, many: What a record is and what is wrong, in the singular and the plural: "comment", "comments".
-        where: Place of the first of these: "line 3".
+        one, many: Description of a record and of its fault, in the singular and the plural: "comment", "comments".
+        where: Place of the first of these records: "line 3".
         """
         before, first = self._counts.get((one, many), (0, where))
         self._counts[one, many] = (before + count, first)
 
     def add_all(self, others: Skips) -> None:
-        """Count what another one has counted."""
+        """Add the counts of another object."""
         for (one, many), (count, first) in others._counts.items():
             self.add(one, many, first, count)
 
@@ -60,19 +62,19 @@ class Skips:
 
     @property
     def found(self) -> tuple[Skip, ...]:
-        """One for each reason, the most frequent first."""
+        """One `Skip` for each reason, the most frequent first."""
         found = [Skip(n, one if n == 1 else many, first) for (one, many), (n, first) in self._counts.items()]
         return tuple(sorted(found, key=lambda skip: -skip.count))
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All that was skipped, in one line; none if nothing was."""
+        """All skipped records, in one line; empty if nothing was skipped."""
         line = skipped_line(self.found)
         return () if line is None else (line,)
 
 
 def skipped_line(skips: Sequence[Skip]) -> str | None:
-    """All that was skipped, in one line; None if nothing was.
+    """All skipped records, in one line; None if nothing was skipped.
 
     >>> skipped_line([Skip(5, "packets of ARP (ethertype 0x0806)"), Skip(1, "packet cut to 34 bytes")])
     'skipped 5 packets of ARP (ethertype 0x0806), 1 packet cut to 34 bytes'

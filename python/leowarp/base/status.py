@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Place where progress is shown: a terminal, the cell of a notebook, or otherwise lines of a log."""
+"""Decides where progress is shown: on a terminal, in the cell of a notebook, or otherwise as lines of a log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 CELL_INTERVAL_S = 0.5
-"""Interval between two texts of a cell: each is a message to the browser."""
+"""Interval between two texts of a cell, because each text is a message to the browser."""
 
 
 def is_terminal() -> bool:

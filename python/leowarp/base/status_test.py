@@ -64,7 +64,7 @@ def test_a_run_is_one_output_however_long_it_takes(notebook, clock, capsys):
     (texts,) = notebook
     assert texts[-1] == "a: done"
     assert "a: 500 of 1000 s, 40.0 x the wall clock, 0:12 left" in texts
-    # 25 s at two texts per second
+    # 25 s have 50 texts, at two texts per second.
     assert 40 < len(texts) < 60
     assert all(text.isprintable() for text in texts)
     assert capsys.readouterr() == ("", "")

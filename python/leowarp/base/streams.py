@@ -7,11 +7,11 @@ import numpy as np
 
 
 def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
-    """A generator whose draws depend neither on the other streams nor on the order of creation.
+    """A generator whose random values depend neither on the other streams nor on the order of creation.
 
     seed: ``run.seed``.
     name: Name of the component (``access.outages``).
-    numbers: Not negative; they distinguish streams of one component.
+    numbers: Non-negative integers that distinguish the streams of one component.
     Returns: numpy.random.Generator. PCG64 is used instead of numpy's default, because another default would change
         results.
 

@@ -16,16 +16,16 @@ MOST_PARTS = 64
 """A key of a plan has at most 6 parts: hosts.NAME.sysctl.net.ipv4.tcp_sack."""
 
 MOST_VALUES = 400_000
-"""Keys, tables and items of a text: each takes up to 1 kB of memory, whatever it is. A plan of 2,000 flows has 25,000
-lines."""
+"""Limit on the number of keys, tables and items of a text: each takes up to 1 kB of memory. A plan of 2,000 flows has
+25,000 lines."""
 
 
 def loads(text: str) -> dict[str, Any]:
     """The values of a TOML text.
 
-    Raises ValueError if it is not TOML, may hold more than `MOST_VALUES`, or has what could be a key of more than
+    Raises ValueError if the text is not TOML, may hold more than `MOST_VALUES`, or may contain a key of more than
         `MOST_PARTS` parts.
-    Raises RecursionError if it is nested too deeply.
+    Raises RecursionError if the text is nested too deeply.
     """
     if (long_key := _LONG_KEY.search(text)) is not None:
         line = text.count("\n", 0, long_key.start()) + 1

@@ -26,13 +26,13 @@ from leowarp.base.spelling import one_of
 class Quantity:
     """One kind of quantity: its units and the representation of its number. There is one object for each kind.
 
-    name: Its name in messages, with the article ("a time").
+    name: Name of the quantity in messages, with the article ("a time").
     suffix: The suffix of every attribute and column that holds it.
-    units: Unit as written -> its exact size in the stored unit.
-    whole: Whether it is stored as an int (and exact) or as a float.
+    units: The exact size of each unit in the stored unit.
+    whole: Whether the number is stored as an int (and exact) or as a float.
     written: Units that `format` may choose, largest first.
     example: A correct text, for messages.
-    mistakes: Common wrong units -> the hint for each.
+    mistakes: The hint for each common wrong unit.
     """
 
     name: str
@@ -46,10 +46,12 @@ class Quantity:
     def parse(self, text: object, *, like: object = None) -> int | float:
         """Parse a text such as ``"30 ms"``.
 
-        Raises ScenarioError if it is a bare number, has no unit or a wrong one, or is not exact in the stored unit.
-        text: The value from TOML: a str is valid, all other types are errors that state how to write it.
+        Raises ScenarioError if the text is a bare number, has no unit or a wrong one, or is not exact in the stored
+        unit.
+        text: The value from TOML. A str is valid; all other types are errors, whose message shows how to write the
+            value.
         like: A valid text, such as a default: its unit is suggested if one is missing.
-        Returns: The value in the stored unit: an int if `whole`.
+        Returns: The value in the stored unit; an int if `whole` is set.
 
         >>> TIME.parse("30 ms"), RATE.parse("37.5 Mbit/s"), RATIO.parse("0.1 %")
         (30000000, 37500000, 0.001)
@@ -73,10 +75,10 @@ class Quantity:
     def format(self, value: int | float) -> str:
         """Write a number with a unit so that `parse` returns the same number.
 
-        The unit is the largest of which the number is an integer multiple; for floats, the largest of which it is at
-        least one:
+        The unit is the largest of which the number is an integer multiple. For floats, it is the largest of which the
+        number is at least one:
 
-        Raises ValueError if it is a float that is not finite.
+        Raises ValueError if the value is a float that is not finite.
 
         >>> TIME.format(30_000_000_000), TIME.format(1_500), LENGTH.format(1_200_000.0)
         ('30 s', '1500 ns', '1200 km')
@@ -84,7 +86,7 @@ class Quantity:
         return _format(self, value)
 
     def _format(self, value: int | float) -> str:
-        """`format` without its cache."""
+        """The same as `format`, without its cache."""
         if not self.whole and not math.isfinite(value):
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
@@ -93,7 +95,7 @@ class Quantity:
         if exact == 0:
             return f"0 {self.zero_unit}"
         written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]
-        # The largest unit of which there is at least one, and, for exact quantities, an integer multiple.
+        # The unit is the largest of which there is at least one and, for exact quantities, an integer multiple.
         readable = [(unit, number) for unit, number in written if abs(number) >= 1]
         whole = [(unit, number) for unit, number in readable if number.denominator == 1]
         unit, number = ((whole if self.whole else []) or readable or written[-1:])[0]
@@ -102,7 +104,7 @@ class Quantity:
     def format_in(self, value: int | float, unit: str) -> str:
         """Write a number in a given unit, or as `format` does if it has no exact decimal in that unit.
 
-        Raises KeyError if it is no unit of this quantity.
+        Raises KeyError if `unit` is no unit of this quantity.
 
         >>> TIME.format_in(90_000_000_000, "min"), TIME.format_in(1, "min")
         ('1.5 min', '1 ns')
@@ -117,9 +119,9 @@ class Quantity:
         return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object, like: object) -> tuple[Fraction, str]:
-        """Number and unit of a text, with the number exact.
+        """Number and unit of a text; the number is exact.
 
-        Raises ScenarioError if it is no text, no number followed by a unit, or longer than `_LONGEST_TEXT`.
+        Raises ScenarioError if the value is no text, no number followed by a unit, or longer than `_LONGEST_TEXT`.
         """
         # TOML's true and false are ints in Python.
         if isinstance(text, bool) or not isinstance(text, int | float | str):
@@ -140,7 +142,7 @@ class Quantity:
         return Fraction(match["number"].replace("_", "")), match["unit"]
 
     def _with_unit(self, number: object, like: object) -> str:
-        """The number that was written without a unit, with a unit that it may have, or the example."""
+        """The number that was written without a unit, with a suitable unit, or else the example."""
         for sample in (like, self.example):
             known = _NUMBER.fullmatch(sample) if isinstance(sample, str) else None
             if known is not None and known["unit"] in self.units:
@@ -148,7 +150,7 @@ class Quantity:
         return self.example
 
     def _unit_hint(self, unit: str) -> str:
-        """Message for an unknown unit: the known mistake, the nearest unit, and all of them."""
+        """Hint for an unknown unit: the known mistake, the nearest unit, and all units."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
         # A unit of two letters with one wrong letter has a similarity of 0.5, below difflib's own cutoff of 0.6.
@@ -157,15 +159,15 @@ class Quantity:
 
 @lru_cache(maxsize=8192, typed=True)
 def _format(quantity: Quantity, value: int | float) -> str:
-    """Plans of a study contain the same few quantities thousands of times."""
+    """Results are cached, because plans of a study contain the same few quantities thousands of times."""
     return quantity._format(value)
 
 
 def _decimal(value: Fraction) -> str | None:
     """The exact decimal text of a fraction, or None if it has no short one.
 
-    The denominator of a decimal has only the prime factors 2 and 5; with others the result is None, with too many
-    digits it is None or has an exponent.
+    The denominator of a decimal has only the prime factors 2 and 5. With other factors the result is None. With too
+    many digits it is None or has an exponent.
     """
     denominator, twos, fives = value.denominator, 0, 0
     while denominator % 2 == 0:
@@ -182,7 +184,7 @@ def _decimal(value: Fraction) -> str | None:
         stripped = digits.lstrip("0")
         mantissa = stripped.rstrip("0")
         exponent = len(stripped) - 1 - places
-        # This is exact too: a power of ten in place of many zeros.
+        # This form is exact, too: a power of ten replaces many zeros.
         text = f"{mantissa[0]}.{mantissa[1:]}".rstrip(".") + f"e{exponent}"
     return sign + text
 
@@ -299,7 +301,8 @@ RATIO = Quantity(
     "0.1 %",
     {},
 )
-# Integer millionths, in which the guest receives red's largest probability (design/interfaces.md, section 13).
+# The unit is integer millionths, in which the guest receives red's largest probability (design/interfaces.md, section
+# 13).
 PROBABILITY = Quantity(
     "a probability",
     "_ppm",

@@ -5,8 +5,9 @@ A verb is a thin layer. It reads options, calls a function of the library that a
 result, as text for people or with ``--json`` as one object. Slow modules (numpy, Arrow, figures) are imported within
 the verbs, so that help and completion appear at once.
 
-Exit statuses are those of `leowarp.base.errors`: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine
-lacks something, 4 the guest failed. Also 5 trace or report, 70 unforeseen, 130 interrupted.
+Exit statuses are those of `leowarp.base.errors`: 0 for success, 1 if a comparison failed, 2 for an error in scenario or
+usage, 3 if the machine lacks something, 4 if the guest failed. The others are 5 for an error in trace or report, 70 for
+an unforeseen error, and 130 for an interruption.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def main() -> None:
     Every error of the library is printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` it is
     raised unchanged, with its traceback.
 
-    Raises SystemExit: Always, with the exit status of the verb.
+    Raises SystemExit always, with the exit status of the verb.
     """
     # At its end Python would search all modules for cycles, which takes 0.1 s. The system frees their memory anyway.
     atexit.register(gc.freeze)

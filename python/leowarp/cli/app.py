@@ -37,7 +37,7 @@ class _AsWritten(TyperGroup):
         _escape(self)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that was typed; for a verb that moved, an error that names the new one."""
+        """The verb that was typed; for a verb that has moved, an error that names the new verb."""
         if args and args[0] in _MOVED:
             raise ScenarioError(f"there is no verb {args[0]}", hint=f"leowarp {_MOVED[args[0]]}")
         return super().resolve_command(ctx, args)

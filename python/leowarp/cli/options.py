@@ -56,7 +56,7 @@ CcModules = Annotated[
 
 
 def flow_of(text: str) -> int | str:
-    """A flow as typed: a number, or its name in the scenario, which begins with a letter.
+    """A flow as typed: its number, or its name in the scenario, which begins with a letter.
 
     >>> flow_of("3"), flow_of("upload")
     (3, 'upload')
@@ -100,7 +100,7 @@ AtOnce = Annotated[
 
 
 class ProgressKind(StrEnum):
-    """How progress is shown on stderr."""
+    """Forms in which progress is shown on stderr."""
 
     auto = "auto"
     none = "none"
@@ -129,7 +129,7 @@ def settings(
 
     cc_modules: C files; relative paths are relative to the working directory, as for all typed paths.
     leave_out: names of satellites.
-    Returns: For `scenario.load`.
+    Returns: Settings for `scenario.load`.
 
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']

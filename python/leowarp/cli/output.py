@@ -103,8 +103,8 @@ def print_table(
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on stdout. NaN is written as null, since JSON has no NaN."""
-    # allow_nan=False: Python would otherwise write NaN, which is not JSON (RFC 8259, 6).
+    """One JSON value on stdout. NaN is written as null, because JSON has no NaN."""
+    # allow_nan is False, because Python would otherwise write NaN, which is not JSON (RFC 8259, 6).
     text = json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False)
     # If the encoding lacks a character, JSON's own escape is used: a substitute would change the value.
     if not has_all(text, sys.stdout):
@@ -113,23 +113,23 @@ def print_json(value: Any) -> None:
 
 
 def say(text: object, *, end: str = "\n") -> None:
-    """A line of text on stdout. Verbs print only with this function and the ones beside it, so no control character of
-    a file reaches the terminal."""
+    """Print a line of text on stdout. Verbs print only with this function and the functions beside it, so no control
+    character of a file reaches the terminal."""
     print(visible(str(text)), end=end)
 
 
 def note(text: str) -> None:
-    """A line on stderr."""
+    """Print a line on stderr."""
     console(stderr=True).print(_plain(text))
 
 
 def print_error(error: LeowarpError) -> None:
-    """An error and its hint on stderr."""
+    """Print an error and its hint on stderr."""
     from rich.text import Text
 
     # stdout is for results only: a reader of a pipe must not find a message among the rows.
     err = console(stderr=True)
-    # Soft wrap: a message that is copied or searched for must have no line breaks of ours.
+    # With soft wrap, rich adds no line breaks to a message that is copied or searched for.
     err.print(Text.assemble(("error: ", "bold red"), visible(error.message)), soft_wrap=True)
     if error.hint:
         err.print(Text.assemble(("  hint: ", "bold"), visible(error.hint)), soft_wrap=True)
@@ -147,7 +147,7 @@ def draw_quickly() -> None:
 
 
 def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
-    """The verb with Ctrl-C handled: it states what remains and ends with status 130."""
+    """The verb with Ctrl-C handled: it then prints what remains and ends with status 130."""
 
     @functools.wraps(verb)
     def run(*given: P.args, **named: P.kwargs) -> None:
@@ -161,7 +161,7 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
 
 
 def print_error_json(error: LeowarpError) -> None:
-    """An error as the one JSON object on stdout."""
+    """Print an error as the one JSON object on stdout."""
     # It goes to stdout, unlike the text, because with --json a program reads one object from there, whatever the
     # outcome.
     print_json({"error": error.message, "hint": error.hint, "kind": kind_of(error), "exit_code": error.exit_code})
@@ -173,7 +173,7 @@ def clean(value: Any) -> Any:
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [clean(item) for item in value]
-    # numpy's scalars and arrays of any type, and pandas' extension arrays
+    # The value is a scalar or an array of numpy of any type, or an extension array of pandas.
     if hasattr(value, "tolist") and not isinstance(value, str):
         return clean(value.tolist())
     if isinstance(value, float) and value != value:
@@ -182,7 +182,7 @@ def clean(value: Any) -> Any:
 
 
 def frame_records(frame: Any) -> list[dict[str, Any]]:
-    """A data frame as a list of objects, missing values as None."""
+    """A data frame as a list of objects, with None for missing values."""
     import pandas as pd
 
     records = frame.to_dict(orient="records")

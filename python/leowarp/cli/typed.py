@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of typed words to the values of a verb, without pydantic.
 
-Typer (0.29, for instance) converts every value by pydantic, whose import takes a tenth of a short run. Plain words
-need no such check. All other values, and therefore all messages, are still typer's.
+Typer (0.29, for instance) converts every value by pydantic, whose import takes a tenth of a short run. Plain words do
+not need this check. All other values, and therefore all messages, are still typer's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Plainly:
     """Typer's own converter of a parameter, for every value that is not plain."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value of a parameter; for a parameter that was not typed, its default or nothing."""
+        """The value of a parameter; for a parameter that was not typed, its default, or nothing."""
         is_list = param.multiple or param.nargs == -1
         if value is None:
             return () if is_list else None
@@ -53,9 +53,9 @@ class _Plainly:
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """A word, a readable or new path, or an element of an enumeration.
+    """The value for a word, a readable or new path, or an element of an enumeration.
 
-    Raises ValueError if typer has to decide.
+    Raises ValueError if typer has to convert the value.
     """
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)

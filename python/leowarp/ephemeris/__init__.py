@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Position of every node: `ephemeris_of(plan)` gives satellites and stations, in named frames.
 
-Instants are int64 ns of the run's clock; positions float64, m, in ECEF unless a name says otherwise:
+Instants are int64 ns of the run's clock. Positions are float64 in m, in ECEF unless a name says otherwise:
 
     sky = ephemeris_of(plan)
     sky.positions_ecef_m(np.array([0, 1_000_000_000])).shape      # (instants, satellites, 3)

@@ -15,25 +15,25 @@ from numpy.typing import NDArray
 from sgp4.api import Satrec
 
 LEAST_HEIGHT_KM = 100.0
-"""Satellites with a lower mean orbit have decayed: nothing orbits below the Karman line."""
+"""Satellites with a lower mean orbit have decayed, because nothing orbits below the Karman line."""
 MOST_GROWTH = 1.1
-"""If the semi-major axis is larger than at the epoch by this factor, it is an extrapolation of drag and not an orbit:
-690 km in low orbits. Ion engines raise an orbit by 100 km per month; a transfer orbit of 10 h loses 10 % within weeks
-before it decays."""
+"""If the semi-major axis is larger than at the epoch by this factor, the value is an extrapolation of drag and not an
+orbit. The factor means 690 km in low orbits. Ion engines raise an orbit by 100 km per month; a transfer orbit of 10 h
+loses 10 % within weeks before it decays."""
 _STEADY = 0.02
 """Change of the semi-major axis up to which few instants are enough. The polynomial has degree four and falls faster
 and faster. Before it passes 0, at least one of four evenly spaced instants shows a larger change."""
 _FEW, _MANY = 4, 64
 """Instants from the epoch to each end of the run."""
 _SHORT_PERIOD = 0.01
-"""J2's periodic terms reach 20 km in low orbits; as an eccentricity, rounded up."""
+"""J2's periodic terms reach 20 km in low orbits; this is their size as an eccentricity, rounded up."""
 _MINUTES_PER_DAY = 1440.0
 
 
 def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
-    """Why a satellite's mean orbit does not last from its epoch to the end of the run; None: it does.
+    """The reason why a satellite's mean orbit does not last from its epoch to the end of the run; None if it lasts.
 
-    orbit: The call propagates it to other instants.
+    orbit: The satellite; the call propagates it to other instants.
     ends_d: float64 array of shape (2,). Julian dates of start and end of the run, UTC.
     """
     since_min = (ends_d - orbit.jdsatepoch - orbit.jdsatepochF) * _MINUTES_PER_DAY
@@ -44,7 +44,8 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
     least_km = min(orbit.radiusearthkm + LEAST_HEIGHT_KM, first_km)
     if all(abs(axis / first_km - 1.0) <= _STEADY and axis >= least_km for axis in few_km):
         return None
-    # Checked outwards from the epoch: values of the polynomial beyond the end of the orbit have no meaning.
+    # Instants are checked outwards from the epoch: values of the polynomial beyond the end of the orbit have no
+    # meaning.
     for span in spans_min:
         instants_min = _instants(span, _MANY)
         for instant_min, axis_km in zip(instants_min, _axes_km(orbit, instants_min), strict=True):
@@ -78,7 +79,7 @@ def _axes_km(orbit: Satrec, instants_min: Sequence[float]) -> list[float]:
     axes_km = []
     for instant_min in instants_min:
         error, _, _ = orbit.sgp4_tsince(instant_min)
-        # Error 6 (below the surface) is raised last, when the mean orbit is known; after other errors `am` is an old
+        # SGP4 raises error 6 (below the surface) last, when the mean orbit is known; after other errors `am` is an old
         # value.
         axes_km.append(orbit.am * orbit.radiusearthkm if error in (0, 6) else float("nan"))
     return axes_km

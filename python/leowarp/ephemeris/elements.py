@@ -37,7 +37,7 @@ class ElementFile:
 
     @property
     def sentences(self) -> list[str]:
-        """Skipped parts and notes on odd epochs, one line each; without directories."""
+        """Skipped parts and notes on odd epochs, one line each; file names have no directories."""
         found = []
         skipped = skipped_line(self.skipped)
         if skipped is not None:
@@ -54,8 +54,8 @@ class ElementFile:
 def element_file(path: Path) -> ElementFile:
     """Read a file of elements.
 
-    path: TLE, 3LE, or OMM as JSON, XML, CSV or KVN; recognised by the beginning of the text, not by the file's name. A
-        first line of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
+    path: A file of TLE, 3LE, or OMM as JSON, XML, CSV or KVN; its format is recognised by the beginning of the text,
+        not by its name. A first line of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
     Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or has another meaning;
         with file and line.
     """
@@ -64,7 +64,7 @@ def element_file(path: Path) -> ElementFile:
     if not start:
         raise ScenarioError(f"{path} is empty: constellation.tle needs at least one satellite", _FORMATS)
     skipped, header = Skips(), None
-    # By content and not by name: CelesTrak's downloads are called `gp.php` in every format.
+    # The content decides, not the name: CelesTrak's downloads are called `gp.php` in every format.
     if start in "[{":
         elements = [satellite_of(path, *message) for message in json_messages(path, text)]
     elif start == "<":
@@ -92,7 +92,7 @@ def element_file(path: Path) -> ElementFile:
 def check_once(path: Path, elements: list[Element]) -> None:
     """Reject several sets of elements of one satellite.
 
-    Raises ScenarioError: With the lines of the first duplicate.
+    Raises ScenarioError with the lines of the first duplicate.
     """
     lines: dict[int, int] = {}
     for element in elements:
@@ -140,7 +140,7 @@ def _text_of(path: Path) -> str:
 
 
 def _begin_of(text: str, skipped: Skips) -> str:
-    """The beginning of a text in which nothing was found, and the skipped parts, as the end of a sentence."""
+    """The beginning of a text in which nothing was found, and the skipped parts, as text that ends a sentence."""
     what = skipped_line(skipped.found)
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return f"; it begins with {first[:40]!r}" + (f"; {what}" if what else "")

@@ -100,7 +100,8 @@ def test_omm_as_json_xml_and_csv_gives_the_positions_of_the_tle(tmp_path: Path) 
     expected_m = positions_m(tle, epoch)
     for path in (as_json, as_csv, as_xml):
         assert elements_of(path)[0] == ["ONE", "TWO"]
-        # export_omm rounds the angles to 1e-4 deg as the TLE does, and the epoch to 1 us: 8 mm of flight
+        # export_omm rounds the angles to 1e-4 deg as the TLE does, and the epoch to 1 us, in which a satellite flies 8
+        # mm.
         assert np.abs(positions_m(path, epoch) - expected_m).max() < 0.02
 
 
@@ -201,7 +202,7 @@ def test_a_damaged_file_is_read_or_refused_but_nothing_else(
 ) -> None:
     text = "\n".join(lines_of())
     text = text[:at] + character + text[at + 1 :]
-    if mend:  # pass the checksum, so that the damage reaches the later checks
+    if mend:  # The line gets a right checksum, so that the damage reaches the later checks.
         text = "\n".join(checked(line) if len(line) == 69 else line for line in text.split("\n"))
     try:
         names, elements = elements_of(written(tmp_path, text))

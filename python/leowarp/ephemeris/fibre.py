@@ -33,7 +33,7 @@ class Fibre:
         return round(self.length_m * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S * 1e9)
 
     def text(self) -> str:
-        """Text for the end of a sentence.
+        """Text that ends a sentence, such as a comparison with a path over satellites.
 
         >>> Fibre("A", "B", 1_000_000).text()
         'a fibre along the great circle from A to B (1000 km): 4.897 ms'
@@ -45,7 +45,7 @@ class Fibre:
 def fibres(plan: Plan) -> list[Fibre]:
     """One fibre per pair of stations with a flow, in the order of the flows; without flows, one for every pair.
 
-    None for stations without coordinates, as in a measured path.
+    Stations without coordinates, as in a measured path, have no fibre.
     """
     placed = {station.name: station for station in plan.stations if station.latitude_deg is not None}
     pairs = [(flow.source, flow.destination) for flow in plan.flows]
@@ -64,7 +64,7 @@ def fibres(plan: Plan) -> list[Fibre]:
 def great_circle_m(one_deg: tuple[float, float], other_deg: tuple[float, float]) -> float:
     """Distance between two places on a sphere of `EARTH_RADIUS_M`, m.
 
-    one_deg, other_deg: (float, float). Latitude and longitude.
+    one_deg, other_deg: (float, float). Latitude and longitude of a place.
 
     >>> round(great_circle_m((0.0, 0.0), (0.0, 90.0)) / 1e3)
     10008

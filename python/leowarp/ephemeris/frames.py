@@ -7,10 +7,10 @@ Three frames occur, all with their origin at the Earth's centre and z along its 
 - *TEME*: true equator, mean equinox of date; SGP4's output.
 - *ECEF*: turns with the Earth, x through Greenwich. Everything downstream of `ephemeris` is in ECEF.
 
-TEME is converted to ECEF by Greenwich mean sidereal time only (IAU 1982). Neglected: polar motion (at most 0.6 arc
-seconds, 15 m on the ground); UT1 - UTC (below 0.9 s, 420 m of rotation at the equator, equal for satellites and
-stations and so without effect on distances); and the difference between mean and apparent sidereal time, which TEME
-does not need.
+TEME is converted to ECEF by Greenwich mean sidereal time only (IAU 1982). Polar motion
+is neglected (at most 0.6 arc seconds, 15 m on the ground). So is UT1 - UTC: it is below 0.9 s, which is 420 m of
+rotation at the equator, equal for satellites and stations and so without effect on distances. TEME does not need the
+difference between mean and apparent sidereal time.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ EcefMetres = NewType("EcefMetres", NDArray[np.float64])
 def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.float64] | float) -> EcefMetres:
     """Inertial positions in ECEF, if Greenwich is at this angle from the inertial x axis.
 
-    inertial_m: float64 array of shape (k, n, 3) or (n, 3), m. ECI or TEME.
+    inertial_m: float64 array of shape (k, n, 3) or (n, 3), m. The frame is ECI or TEME.
     greenwich_rad: float64 array of shape (k,), or float, rad
     Returns: float64 array of the shape of `inertial_m`, m
     """
-    # x_ecef = R3(theta) x_inertial
+    # The rotation is x_ecef = R3(theta) x_inertial.
     cos, sin = np.cos(greenwich_rad), np.sin(greenwich_rad)
     if np.ndim(greenwich_rad) == 1:
         cos, sin = np.asarray(cos)[:, None], np.asarray(sin)[:, None]
@@ -50,9 +50,9 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
 
 
 def julian_date(instant: datetime) -> tuple[float, float]:
-    """Julian date of an instant (UTC): a whole-and-a-half day, and the fraction of a day since.
+    """Julian date of an instant (UTC): a day that ends in .5, and the fraction of a day since.
 
-    Two numbers, because one float resolves only 40 us; `sgp4` takes this pair.
+    The date has two numbers, because one float resolves only 40 us; `sgp4` takes this pair.
 
     Raises ValueError if the instant has no time zone.
     """
@@ -91,8 +91,8 @@ def geodetic_to_ecef_m(
 
     A sphere is an ellipsoid of flattening 0.
 
-    latitude_deg, longitude_deg: Geodetic, north and east positive.
-    height_m: Along the ellipsoid's normal.
+    latitude_deg, longitude_deg: Geodetic coordinates, north and east positive.
+    height_m: Height along the ellipsoid's normal.
     equatorial_radius_m, flattening: a and f = 1 - b/a.
 
     >>> geodetic_to_ecef_m(0, 90, 100, equatorial_radius_m=6_378_137, flattening=0).round().tolist()
@@ -129,12 +129,12 @@ def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
     )
 
 
-# 2000-01-01T12:00, the origin of the centuries in the formula.
+# The date is 2000-01-01T12:00, the origin of the centuries in the formula.
 _J2000_JD = 2_451_545.0
 
 SPEED_OF_LIGHT_M_PER_S = 299_792_458
-"""Exact, by the definition of the metre."""
+"""The value is exact, by the definition of the metre."""
 
 WGS84_EQUATORIAL_RADIUS_M = 6_378_137.0
 WGS84_FLATTENING = 1.0 / 298.257223563
-"""NIMA TR8350.2, third edition, table 3.1."""
+"""The source is NIMA TR8350.2, third edition, table 3.1."""

@@ -21,14 +21,14 @@ _SEAM = 0.4
 class FoundShell:
     """Planes of one altitude and inclination, in the order of their ascending nodes.
 
-    inclination_deg, altitude_m: Median values.
-    slots: tuple of int arrays. The satellite in each slot of each plane; -1: empty.
-    beside: tuple of (int, int, float). As in `routes.grid.Grid`: neighbouring planes, and by how many slots slot 0 of
-        the second is ahead.
-    spacing_deg: Median distance between neighbouring nodes; None: there is one plane.
-    kind: ``delta``: the nodes go all around. ``star``: they cover half a turn, and the last and the first plane fly in
-        opposite directions. ``part``: neither.
-    phasing: Walker's F; None: the planes do not form a Walker pattern.
+    inclination_deg, altitude_m: Median values of the satellites.
+    slots: tuple of int arrays. The satellite in each slot of each plane; -1 for an empty slot.
+    beside: tuple of (int, int, float). Tuples as in `routes.grid.Grid`: two neighbouring planes, and the number of
+        slots by which slot 0 of the second is ahead.
+    spacing_deg: Median distance between neighbouring nodes; None if there is only one plane.
+    kind: With ``delta``, the nodes go all around. With ``star``, they cover half a turn, and the last and the first
+        plane fly in opposite directions. ``part`` means neither.
+    phasing: Walker's F; None if the planes do not form a Walker pattern.
     """
 
     inclination_deg: float
@@ -124,11 +124,11 @@ def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
 
 
 def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
-    """Walker's F from phases of neighbouring planes; None: fewer than 75 % of them agree with one F.
+    """Walker's F from phases of neighbouring planes; None if fewer than 75 % of the phases agree with one F.
 
     The errors of the planes' phases cancel around a ring, so the resulting F is exact.
 
-    ahead: float64 array of shape (m,). By how many slots each plane is ahead of the previous one.
+    ahead: float64 array of shape (m,). The number of slots by which each plane is ahead of the previous one.
     planes: The number of planes in the whole pattern.
     """
     if len(ahead) == 0:
@@ -139,14 +139,14 @@ def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
 
 
 def _filled(plane: NDArray[np.intp], fit: Slots) -> NDArray[np.intp]:
-    """The satellite in each slot of a plane; -1: empty."""
+    """The satellite in each slot of a plane; -1 for an empty slot."""
     slots = np.full(fit.count, -1)
     slots[fit.slot[fit.slot >= 0]] = plane[fit.slot >= 0]
     return slots
 
 
 def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Members sorted by node, and the gap after each, deg; the order begins after the largest gap."""
+    """Members sorted by node, and the gap after each of them, deg; the order begins after the largest gap."""
     order = members[np.argsort(node_deg[members], kind="stable")]
     gaps_deg = np.diff(node_deg[order], append=node_deg[order[0]] + 360.0)
     after = int(np.argmax(gaps_deg)) + 1
@@ -154,5 +154,5 @@ def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[ND
 
 
 def mean_node_deg(orbits: MeanElements, bundle: NDArray[np.intp]) -> float:
-    """Mean on the circle of the nodes of a plane, 0 to 360."""
+    """Circular mean of the nodes of a plane, 0 to 360."""
     return float(np.degrees(np.angle(np.exp(1j * np.radians(orbits.node_deg[bundle])).sum())) % 360.0)

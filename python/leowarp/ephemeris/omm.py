@@ -27,7 +27,7 @@ Fields = Mapping[str, str]
 FETCH = "fetch the elements from CelesTrak (FORMAT=json, xml, csv, kvn or tle) or Space-Track (class gp)"
 NEEDED = ("NORAD_CAT_ID", "EPOCH", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION", "RA_OF_ASC_NODE",
           "ARG_OF_PERICENTER", "MEAN_ANOMALY", "BSTAR")  # fmt: skip
-"""Required fields: without them there is no orbit."""
+"""Required fields, without which there is no orbit."""
 DEFAULTS = {"MEAN_MOTION_DOT": "0", "MEAN_MOTION_DDOT": "0"}
 """Fields that SGP4 stores but does not use."""
 ALLOWED: dict[str, tuple[str, ...]] = {
@@ -37,7 +37,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "TIME_SYSTEM": ("UTC",),
     "MEAN_ELEMENT_THEORY": ("SGP4", "SGP/SGP4", "SGP4/SDP4"),
 }
-"""Optional fields and their allowed values; upper or lower case, blanks ignored."""
+"""Optional fields and their allowed values; case and blanks are ignored."""
 NO_USE = ("REF_FRAME_EPOCH", "BTERM", "AGOM")
 """Fields that no SGP4 message has: a frame of another date, and drag terms of SGP4-XP."""
 UNITS = {
@@ -65,7 +65,7 @@ _GM_KM3_PER_S2 = 398_600.4
 def satellite_of(path: Path, line: int, message: Fields) -> Element:
     """The satellite of one message.
 
-    line: Where the message begins, from 1.
+    line: Line on which the message begins, from 1.
     Raises ScenarioError if a field that SGP4 needs is missing, a value is invalid, or a field says that the elements
     are
         not SGP4's; with file, line, field, value and satellite.

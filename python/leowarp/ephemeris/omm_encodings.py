@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages in the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). Gives fields and lines, without
+"""Readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). They give fields and lines, without
 their meaning."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from leowarp.base.skips import Skips
 from leowarp.ephemeris.omm import FETCH, USED, Fields, unit_is_right
 
 Message = tuple[int, Fields]
-"""Line on which it begins, from 1, with keywords and values."""
+"""Line on which the message begins, from 1, with keywords and values."""
 
 _OTHER_MESSAGES = {"aem", "acm", "apm", "cdm", "ocm", "oem", "opm", "rdm", "tdm"}
 _KVN_LINE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
@@ -42,7 +42,7 @@ def is_kvn(text: str) -> bool:
 def json_messages(path: Path, text: str) -> Iterator[Message]:
     """Messages in JSON: an object, a list of objects, or several of these in sequence.
 
-    Raises ScenarioError if it is not JSON, an object has a key twice, or a value is a list or an object.
+    Raises ScenarioError if the text is not JSON, an object has a key twice, or a value is a list or an object.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=_once, parse_float=str, parse_int=str, parse_constant=str, strict=False
@@ -90,7 +90,7 @@ def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     before = 0
     try:
         for row in reader:
-            # A value may contain line ends: the value begins on the line after the previous one.
+            # A value may contain line ends, so a row begins on the line after the previous row.
             line, before = before + 1, reader.line_num
             cells = [cell.strip() for cell in row]
             if not any(cells):
@@ -117,10 +117,10 @@ def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 
 
 def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
-    """Messages of the segments of XML, in any namespace.
+    """Messages of the segments of an XML text, in any namespace.
 
-    Raises ScenarioError if it is not XML, a segment lacks metadata or mean elements, has a field twice, or has a unit
-    that
+    Raises ScenarioError if the text is not XML, or a segment lacks metadata or mean elements, has a field twice, or has
+    a unit that
         CCSDS does not prescribe.
     """
     reader = _Xml(path, skipped)
@@ -139,7 +139,8 @@ def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Messages of lines ``KEYWORD = value [unit]``; each begins with ``CCSDS_OMM_VERS``.
 
-    Raises ScenarioError if a line is neither that nor a comment, a keyword occurs twice in a message, or a unit is not
+    Raises ScenarioError if a line is neither such a line nor a comment, a keyword occurs twice in a message, or a unit
+    is not
         the one that CCSDS prescribes.
     """
     fields: dict[str, str] = {}
@@ -184,7 +185,7 @@ def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 
 
 class _TwiceError(Exception):
-    """A key that occurs twice in an object."""
+    """A key occurs twice in an object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

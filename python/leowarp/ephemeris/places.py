@@ -22,8 +22,8 @@ _NAMED = 5
 class Places:
     """Planes and slots of the satellites of a file.
 
-    shells: Sorted by inclination, then altitude.
-    shell, plane, slot: int arrays of shape (n,). Place of each satellite, counted from 0; -1: none.
+    shells: Shells sorted by inclination, then altitude.
+    shell, plane, slot: int arrays of shape (n,). Place of each satellite, counted from 0; -1 if it has none.
     sentences: The planes found and the satellites without a slot, in words.
     """
 
@@ -34,7 +34,8 @@ class Places:
     sentences: tuple[str, ...]
 
     def name(self, satellite: int) -> str | None:
-        """``K-PP-SS``, with the shell counted from 1, as for satellites of several Walker patterns; None: no slot."""
+        """Name ``K-PP-SS``, with the shell counted from 1, as for satellites of several Walker patterns; None if the
+        satellite has no slot."""
         if self.shell[satellite] < 0:
             return None
         return f"{self.shell[satellite] + 1}-{self.plane[satellite]:02d}-{self.slot[satellite]:02d}"
@@ -91,7 +92,7 @@ def _check_order(file: str, header: tuple[int, int], elements: MeanElements) -> 
 
 
 def _sentence(shell: FoundShell, header: tuple[int, int] | None) -> str:
-    """Planes, slots and phasing of a shell in words."""
+    """Description of a shell: planes, slots and phasing."""
     counts = sorted({len(slots) for slots in shell.slots})
     slots = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     empty = sum(int(np.count_nonzero(slots < 0)) for slots in shell.slots)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planes and slots of satellites whose file gives neither, found from gaps between their mean elements.
+"""Finds planes and slots of satellites whose file gives neither, from gaps between their mean elements.
 
 Satellites belong to one family if neither inclination nor altitude leaves a gap between them (0.1 deg, 5 km). They
 belong to one plane if their altitudes (1 km) and ascending nodes leave no gap either. The gap of nodes is 0.5 to 5 deg.
@@ -28,7 +28,7 @@ apart."""
 PLANE_GAP_M = 1_000.0
 """A difference of 1 km at 550 km means a drift of 1.2 deg per day, too much for a satellite that keeps its slot."""
 LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
-"""A gap between nodes below the first value never separates planes, one above the second always does."""
+"""A gap between nodes below the first value never separates planes; a gap above the second value always does."""
 MOST_CHANCE = 0.01
 """Largest allowed probability that satellites at random phases give the same result. Three evenly spaced satellites in
 one plane are accepted; two are not."""
@@ -80,7 +80,7 @@ def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
 
 
 def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell | None:
-    """The shell of planes at one inclination and similar altitudes; None: they are not evenly spaced."""
+    """The shell of planes at one inclination and similar altitudes; None if they are not evenly spaced."""
     bundles = _one_per_node(orbits, bundles)
     sizes = np.array([len(bundle) for bundle in bundles])
     common = number_of_slots(orbits.phase_deg[np.concatenate(bundles)], np.repeat(np.arange(len(bundles)), sizes))
@@ -97,7 +97,7 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
 
 
 def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[np.intp], common: int) -> float:
-    """Upper bound of the probability that satellites at random phases fill as many slots.
+    """Upper bound of the probability that satellites at random phases fill the same number of slots.
 
     sizes, filled, counts: int arrays of shape (planes,). Numbers of satellites, of filled slots and of slots.
     common: The number of slots in most planes.
@@ -111,7 +111,7 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
     if hits <= near * number:
         return 1.0
     # Chernoff's bound of a binomial tail, exp(-n D(h/n || p)) with D the relative entropy, times the number of
-    # candidates
+    # candidates.
     entropy = hits * math.log(hits / number / near)
     if hits < number:
         entropy += (number - hits) * math.log((1 - hits / number) / (1 - near))

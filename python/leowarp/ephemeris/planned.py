@@ -25,13 +25,13 @@ class Orbits(Protocol):
 
     @property
     def names(self) -> list[str]:
-        """In the order of the positions."""
+        """Names of the satellites, in the order of the positions."""
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """In ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
+        """Positions in ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
-        """In the inertial frame of the orbits; shape as above."""
+        """Positions in the inertial frame of the orbits; shape as above."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Ephemeris:
     orbits: A `Walker` pattern, `Shells` of them, or `Sgp4Orbits`.
     names: The satellites' names, in the order of the positions: ``s-PP-SS`` for a Walker pattern, ``s-K-PP-SS`` for the
         K-th of several.
-    warnings: What to check before trusting the positions; also the planes found in elements.
+    warnings: Points to check before trusting the positions; also the planes found in elements.
     places: Planes and slots of orbital elements, if the plan's links need them.
     """
 
@@ -52,11 +52,13 @@ class Ephemeris:
     places: Places | None = None
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-        """Satellites in ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
+        """Positions of satellites in ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k
+        instants."""
         return self.orbits.positions_ecef_m(t_ns)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
-        """Satellites in the inertial frame (ECI of a Walker pattern, TEME of SGP4), float64, m; shape as above."""
+        """Positions of satellites in the inertial frame (ECI of a Walker pattern, TEME of SGP4), float64, m; shape as
+        above."""
         return self.orbits.positions_eci_m(t_ns)
 
 
@@ -85,9 +87,9 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
 
 
 def planned_places(plan: Plan) -> Places | None:
-    """Planes and slots of a plan's elements; None: the plan has no elements, or its links need no planes.
+    """Planes and slots of a plan's elements; None if the plan has no elements, or its links need no planes.
 
-    Raises ScenarioError: As `ephemeris_of`.
+    Raises ScenarioError for the same reasons as `ephemeris_of`.
     """
     if plan.constellation is None or plan.constellation.tle is None or plan.isl.rule != "plus-grid":
         return None

@@ -26,7 +26,8 @@ _LISTED = 10
 class Selected:
     """Satellites of a file that a plan uses.
 
-    sentences: What was skipped, reduced or left out, and the age of the elements: one line each.
+    sentences: Sentences about skipped sets, duplicates and satellites that were left out, and about the age of the
+        elements: one line each.
     """
 
     orbits: Sgp4Orbits
@@ -36,9 +37,9 @@ class Selected:
 def selected(constellation: Constellation, run: Run) -> Selected:
     """Satellites of a constellation's file, selected by its keys `leave_out` and `element_sets`.
 
-    Raises ScenarioError: As `element_file`; also if a satellite occurs several times and `element_sets` is "refuse"; if
-        `leave_out` names a satellite that is not in the file; if elements are too old; if satellites have no orbit
-        during the run (all of them are named).
+    Raises ScenarioError for the same reasons as `element_file`. It is also raised if a satellite occurs several times
+        and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. The same holds for
+        elements that are too old, and for satellites without an orbit during the run (all of them are named).
     """
     assert constellation.tle is not None
     file = element_file(constellation.tle.path)
@@ -58,8 +59,8 @@ def selected(constellation: Constellation, run: Run) -> Selected:
         # A header's planes are counted in file order, so missing satellites would make the planes wrong.
         header=file.header if len(kept) == len(file.elements) else None,
     )
-    # Checked before anything is propagated, so that elements of the wrong year fail with their date, not with SGP4's
-    # error codes.
+    # The age is checked before anything is propagated, so that elements of the wrong year fail with their date, not
+    # with SGP4's error codes.
     if DECAYED not in constellation.leave_out:
         sentences += orbits.age_warnings(run.duration_ns)
     orbits = _without_lost(orbits, run.duration_ns, sentences, leave=DECAYED in constellation.leave_out)

@@ -15,7 +15,7 @@ from leowarp.scenario.text.key import InputFile
 from support.element_sets import OMM, as_json, line_1, line_2, lines_of, written
 from support.plans import plan
 
-EPOCH = "2025-10-27T12:00:00Z"  # day 300.5
+EPOCH = "2025-10-27T12:00:00Z"  # This is day 300.5.
 
 
 def falling(number: str = "70001", day: str = "292.12407234") -> list[str]:

@@ -19,10 +19,10 @@ OLDEST_ELEMENTS_D = 366.0
 """Elements older (or younger) than this at the run are an error: SGP4's along-track error grows by 1 to 3 km per day
 (Vallado and Crawford, AIAA 2008-6770), so after a year the positions are meaningless."""
 OLD_ELEMENTS_D = 14.0
-"""From this age on there is a warning: 1 to 3 km per day have become tens of kilometres."""
+"""From this age on there is a warning, because an error of 1 to 3 km per day has become tens of kilometres."""
 FAR = 255
-"""Replaces SGP4's error code if it reports no error but the position is on none of the orbits that the elements
-allow."""
+"""This code replaces SGP4's error code if SGP4 reports no error but the position is on none of the orbits that the
+elements allow."""
 SAMPLES_OF_RUN = 5
 """Number of instants of a run, including its ends, at which all satellites are propagated before the run begins."""
 WGS72_RADIUS_M = 6_378_135.0
@@ -33,13 +33,13 @@ WGS72_RADIUS_M = 6_378_135.0
 class Element:
     """One satellite's elements, with their place in the file.
 
-    name: As in the file; may be empty.
-    catalogue_number: NORAD's.
-    line: Line of the file, from 1, for messages.
-    satrec: Initialised for SGP4 with the constants of WGS72, with which the published elements are fitted (Vallado,
-        Crawford, Hujsak, Kelso, AIAA 2006-6753).
+    name: Name in the file; may be empty.
+    catalogue_number: NORAD's number of the satellite.
+    line: Line of the elements in the file, from 1, for messages.
+    satrec: Object of `sgp4`, initialised with the constants of WGS72, with which the published elements are fitted
+        (Vallado, Crawford, Hujsak, Kelso, AIAA 2006-6753).
     designator: International designator; may be empty.
-    note: A remark about its epoch; mostly empty.
+    note: A remark about the epoch; mostly empty.
     decayed: datetime or None. The day (UTC) on which the satellite decayed, if the file gives it.
     """
 
@@ -96,10 +96,11 @@ class Sgp4Orbits:
     def positions_teme_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
         """Satellite positions in TEME at instants of the run's clock: (n, 3), or (k, n, 3); m.
 
-        Raises ScenarioError if SGP4 fails for a satellite: names it with its line, SGP4's own reason and the instant.
+        Raises ScenarioError if SGP4 fails for a satellite; the message has the satellite, its line, SGP4's own reason
+        and the instant.
         """
         day, fraction = self._julian_date(t_ns)
-        # All satellites and instants in one call of the package's C++: (satellites, instants, 3).
+        # One call of the package's C++ computes all satellites and instants; shape (satellites, instants, 3).
         error, position_km, _ = self._satellites.sgp4(np.atleast_1d(day), np.atleast_1d(fraction))
         # Error codes are not enough: SGP4 also returns positions of millions of kilometres, or NaN, with code 0.
         error = np.where((error == 0) & ~self._near(position_km), FAR, error)
@@ -120,8 +121,8 @@ class Sgp4Orbits:
     def mean_elements(self) -> MeanElements:
         """The mean orbits when the run's clock is 0; NaN where SGP4 fails.
 
-        SGP4's secular rates (J2, J4, drag; Sun and Moon for high orbits) propagate all elements there from their
-        epochs.
+        SGP4's secular rates (J2, J4, drag; Sun and Moon for high orbits) propagate all elements from their epochs to
+        this instant.
         """
         day, fraction = (float(part) for part in self._julian_date(0))
         rows = np.full((len(self.elements), 4), np.nan)
@@ -166,11 +167,11 @@ class Sgp4Orbits:
         return reasons
 
     def _near(self, position_km: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether positions (n, k, 3) are within the orbits of the elements; NaN is not."""
+        """Whether positions (n, k, 3) are within the orbits of the elements; False for NaN."""
         return np.asarray(np.linalg.norm(position_km, axis=-1) <= self._most_radius_km[:, None])
 
     def age_warnings(self, duration_ns: int) -> list[str]:
-        """What to check before trusting positions far from the elements' epochs.
+        """Warnings about positions far from the elements' epochs.
 
         Raises ScenarioError if some elements are more than a year from the run.
         """
@@ -215,7 +216,7 @@ class Sgp4Orbits:
         return np.full(np.shape(fractions), day), fractions
 
     def _raise_for(self, error: NDArray[np.uint8], t_ns: NDArray[np.int64]) -> None:
-        """Raises ScenarioError for the first failed satellite, at its first such instant; `error` (n, k) as from
+        """Raise ScenarioError for the first failed satellite, at its first such instant; `error` (n, k) as from
         sgp4."""
         satellite, instant = (int(i) for i in np.argwhere(error)[0])
         element, code = self.elements[satellite], int(error[satellite, instant])
@@ -241,14 +242,14 @@ def _reason(code: int, radius_km: float | None = None) -> str:
 def check_started(path: Path, element: Element) -> None:
     """Reject elements that SGP4 could not initialise, or that contain a value that is not a number.
 
-    Raises ScenarioError: With file, line and satellite.
+    Raises ScenarioError with file, line and satellite.
     """
     orbit = element.satrec
     if orbit.error or not np.isfinite(orbit.bstar) or not np.isfinite(orbit.no_kozai) or orbit.no_kozai <= 0:
         raise ScenarioError(
             f"{path}:{element.line}: SGP4 refuses the elements of catalogue number {element.catalogue_number}"
             f"{f' ({element.name})' if element.name else ''}: mean motion "
-            # rad/min to revolutions a day: 1440 / 2 pi.
+            # The factor converts rad/min to revolutions per day: 1440 / 2 pi.
             f"{orbit.no_kozai * 720 / np.pi:.6f} rev/day, eccentricity {orbit.ecco:.7f}, B* {orbit.bstar:g}",
             "remove the satellite, or fetch its elements again",
         )

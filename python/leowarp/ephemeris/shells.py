@@ -16,14 +16,14 @@ from leowarp.ephemeris.walker import Walker
 class Shells:
     """Walker patterns with one clock, one Earth and one Greenwich.
 
-    shells: In the order of the plan.
+    shells: Shells in the order of the plan.
     """
 
     shells: tuple[Walker, ...]
 
     @property
     def names(self) -> list[str]:
-        """``s-K-PP-SS`` with the shell's number K from 1, as in filings; in the order of the positions."""
+        """Names ``s-K-PP-SS`` with the shell's number K from 1, as in filings; in the order of the positions."""
         return [
             f"s-{number}-{name.removeprefix('s-')}"
             for number, shell in enumerate(self.shells, 1)

@@ -20,25 +20,25 @@ from numpy.typing import NDArray
 from leowarp.base.errors import ScenarioError
 
 COLUMNS = ("azimuth_deg", "elevation_deg")
-"""Of an obstruction map; the azimuth is counted from north over east."""
+"""Columns of an obstruction map; the azimuth is counted from north over east."""
 MOST_ROWS = 36_000
-"""A row for each hundredth of a degree."""
+"""The limit is one row per hundredth of a degree."""
 GEOSTATIONARY_RADIUS_M = 42_164_170.0
-"""Of the orbit with a period of a sidereal day: (mu / omega^2)^(1/3), WGS84's mu and omega."""
+"""Radius of the orbit with a period of a sidereal day: (mu / omega^2)^(1/3), with WGS84's mu and omega."""
 _STEP_DEG = 0.1
-"""Between two points of the arc: the least angle to them is within 0.06 deg of that to the arc, and within 0.001 deg
-from 1 deg on."""
+"""Distance between two points of the arc. The least angle to the points is within 0.06 deg of that to the arc, and
+within 0.001 deg from 1 deg on."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sky:
-    """What a station may look at.
+    """Directions in which a station may use satellites.
 
     east, north, up: float64 arrays of shape (3,), unit vectors.
     arc: float64 array of shape (k, 3), unit vectors to points of the geostationary arc above the horizon.
-    separation_deg: Least angle to each of them.
-    azimuths_deg, elevations_deg: float64 arrays of shape (m,): the obstruction map, by azimuth from -360 to 720; empty:
-        there is none.
+    separation_deg: Least angle to each point of the arc.
+    azimuths_deg, elevations_deg: float64 arrays of shape (m,), the obstruction map by azimuth from -360 to 720; empty
+        without a map.
     """
 
     east: NDArray[np.float64]
@@ -52,7 +52,7 @@ class Sky:
     def is_open(self, sight_m: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether directions are free.
 
-        sight_m: float64 array of shape (m, 3). From the station to satellites.
+        sight_m: float64 array of shape (m, 3). Vectors from the station to satellites.
         Returns: bool array of shape (m,).
         """
         toward = sight_m / np.linalg.norm(sight_m, axis=-1, keepdims=True)
@@ -69,16 +69,16 @@ class Sky:
 def sky_of(
     position_m: NDArray[np.float64], up: NDArray[np.float64], separation_deg: float | None, obstructions: Path | None
 ) -> Sky | None:
-    """The sky of a station at rest; None: nothing limits it.
+    """The sky of a station at rest; None if nothing limits the view.
 
-    position_m, up: float64 arrays of shape (3,), ECEF: where it is, and its vertical.
-    separation_deg: From the geostationary arc; None: that does not matter.
-    obstructions: A map, as `read_obstructions` takes it.
-    Raises ScenarioError if the map is none.
+    position_m, up: float64 arrays of shape (3,), ECEF: position and vertical of the station.
+    separation_deg: Least angle to the geostationary arc; None: no limit.
+    obstructions: File of a map, for `read_obstructions`.
+    Raises ScenarioError if the file is not a valid map.
     """
     if separation_deg is None and obstructions is None:
         return None
-    # At a pole every direction is south; 0 degrees of longitude is taken for it.
+    # At a pole every direction is south; the direction of 0 degrees of longitude is used.
     east = np.cross([0.0, 0.0, 1.0], up) if np.hypot(*up[:2]) > 0 else np.array([0.0, 1.0, 0.0])
     east = east / np.linalg.norm(east)
     arc = np.empty((0, 3))
@@ -90,7 +90,7 @@ def sky_of(
     azimuths_deg = elevations_deg = np.empty(0)
     if obstructions is not None:
         azimuths_deg, elevations_deg = read_obstructions(obstructions)
-        # A turn before and one after, so that the map closes at north whatever its first row is.
+        # A turn is added before and after, so that the map closes at north whatever its first row is.
         azimuths_deg = np.concatenate([azimuths_deg - 360, azimuths_deg, azimuths_deg + 360])
         elevations_deg = np.tile(elevations_deg, 3)
     return Sky(
@@ -102,9 +102,9 @@ def sky_of(
 def read_obstructions(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Azimuths, ascending from 0 to below 360, and the least free elevation at each; deg.
 
-    path: A CSV table with the columns `COLUMNS`, in any order of rows. A row at 360 is one at 0. Lines that are empty
-        or begin with # are left out.
-    Raises ScenarioError with the line, if it is no such table.
+    path: A CSV table with the columns `COLUMNS`, in any order of rows. A row at 360 counts as a row at 0. Lines that
+        are empty or begin with # are left out.
+    Raises ScenarioError with the line if the file is not such a table.
     """
     found: dict[float, float] = {}
     lines = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a station may look: the map closes at north, and the arc is where geometry says."""
+"""Directions in which a station may use satellites: the map closes at north, and the arc is where geometry puts it."""
 
 import math
 
@@ -57,7 +57,7 @@ def test_a_file_is_read_whatever_the_order_of_its_rows(tmp_path):
     assert azimuths_deg.tolist() == [20, 100, 340]
     assert elevations_deg.tolist() == [10, 50, 30]
     sky = sky_at(52.0, obstructions=path)
-    # Half way from 340 over north to 20.
+    # North is half way from azimuth 340 to 20.
     assert sky.is_open(toward(sky, 0, 20.01)).all()
     assert not sky.is_open(toward(sky, 0, 19.99)).any()
 
@@ -108,7 +108,8 @@ def test_seen_from_the_equator_the_arc_passes_through_the_zenith():
 def test_its_highest_point_stands_where_the_formula_has_it(latitude_deg):
     sky = sky_at(latitude_deg, separation_deg=10)
     latitude_rad = math.radians(abs(latitude_deg))
-    # tan e = (cos(latitude) - R / r) / sin(latitude), e.g. Maral and Bousquet, Satellite Communications Systems, 2.2.5.
+    # The formula is tan e = (cos(latitude) - R / r) / sin(latitude), e.g. Maral and Bousquet, Satellite Communications
+    # Systems, 2.2.5.
     highest_deg = math.degrees(
         math.atan2(math.cos(latitude_rad) - EARTH_M / GEOSTATIONARY_RADIUS_M, math.sin(latitude_rad))
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fit of evenly spaced slots to arguments of latitude: their number, and the satellite in each."""
+"""Fits evenly spaced slots to arguments of latitude: the number of slots, and the satellite in each."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Slots:
     """Evenly spaced slots of a plane.
 
     first_deg: float, deg. Argument of latitude of slot 0, 0 to 360 / count.
-    slot: int array of shape (n,). The slot of each satellite; -1: none, or another satellite is nearer to the middle of
-        the same slot.
+    slot: int array of shape (n,). The slot of each satellite; -1 if it has none, or if another satellite is nearer to
+        the middle of the same slot.
     """
 
     count: int
@@ -72,7 +72,7 @@ def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEA
     """
     alone, turn = np.zeros(len(phase_deg), dtype=np.intp), np.exp(1j * count * np.radians(phase_deg))
     first, nearest, off = _nearest(phase_deg, alone, count, turn, near_slots)
-    # Sorted by distance, then by place in the file, so that the nearest satellite keeps the slot.
+    # Satellites are sorted by distance, then by place in the file, so that the nearest satellite keeps the slot.
     order = np.argsort(off, kind="stable")
     order = order[off[order] <= _near(count, near_slots)]
     slots, at = np.unique(nearest[order], return_index=True)

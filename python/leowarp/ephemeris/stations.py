@@ -28,7 +28,7 @@ class Stations:
     verticals: float64 array of shape (m, 3). Unit vectors that point up: away from the centre on a sphere, along the
         ellipsoid's normal on WGS84.
     sphere_radius_m: Radius of the sphere on which distances on the ground are measured.
-    skies: What each station may look at; None: everything.
+    skies: Sky of each station; None: it may use satellites in all directions.
     """
 
     names: list[str]
@@ -49,7 +49,8 @@ class Stations:
         return np.degrees(np.arcsin(np.clip(up_m / np.linalg.norm(sight_m, axis=-1), -1.0, 1.0)))
 
     def is_free(self, station: int, satellites_ecef_m: EcefMetres, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Satellites at (..., 3) of those `among`, bool of shape (...), that stand where a station may look."""
+        """Those of the satellites at (..., 3) and `among` that are in directions allowed for the station; bool of shape
+        (...)."""
         sky = self.skies[station]
         if sky is None:
             return among
@@ -60,11 +61,11 @@ class Stations:
     def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
         """Great-circle distances from a station to the sub-satellite points of satellites at (..., 3); m.
 
-        Both are directions from the Earth's centre, and the circle is on the sphere, for any figure of the Earth; on
-        WGS84 this differs from the geodesic by up to 0.6 %.
+        Both points are directions from the Earth's centre, and the circle is on the sphere, for any figure of the
+        Earth; on WGS84 this differs from the geodesic by up to 0.6 %.
         """
         position_m = self.positions_ecef_m[station]
-        # angle = atan2(|a x b|, a . b): unlike arccos, exact near 0
+        # The angle is atan2(|a x b|, a . b), which is exact near 0, unlike arccos.
         across = np.linalg.norm(np.cross(satellites_ecef_m, position_m), axis=-1)
         return self.sphere_radius_m * np.arctan2(across, satellites_ecef_m @ position_m)
 
@@ -75,7 +76,7 @@ def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -
     earth: {"sphere", "wgs84"}
     sphere_radius_m: Radius of the sphere; with "wgs84" it is still used for distances on the ground.
     places: Stations with coordinates.
-    Raises ValueError if a place lacks coordinates; ScenarioError if an obstruction map is none.
+    Raises ValueError if a place lacks coordinates; ScenarioError if an obstruction map is invalid.
     """
     # At a pole, WGS84 is 21 km closer to the centre than a sphere of its equatorial radius.
     radius_m, flattening = (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)

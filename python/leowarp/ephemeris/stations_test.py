@@ -32,14 +32,15 @@ def test_visibility_is_the_triangle_of_station_centre_and_satellite(
     elevation_deg = math.degrees(math.atan2(math.cos(gamma) - EARTH_M / radius_m, math.sin(gamma)))
     # The law of cosines itself loses digits when the three points are nearly on a line.
     assert seen.slant_ranges_m(0, satellite_m) == pytest.approx(slant_m, rel=1e-9)
-    # arcsin is flat at the zenith, so the error there is 1e-8 rad, the root of the rounding error
+    # arcsin is flat at the zenith, so the error there is 1e-8 rad, the root of the rounding error.
     assert seen.elevations_deg(0, satellite_m) == pytest.approx(elevation_deg, abs=2e-6)
     assert seen.ground_distances_m(0, satellite_m) == pytest.approx(EARTH_M * gamma, abs=1e-6 + 1e-9 * radius_m)
 
 
 def test_the_study_reaches_1500_km_on_the_ground_at_this_elevation() -> None:
-    # 1200 km high, 1500 km away on the ground, by hand: g = 13.475 deg, R/r = 0.84165,
-    # tan(elevation) = (0.97247 - 0.84165) / 0.23302 = 0.5614; slant^2 = (40.681 + 57.428 - 94.008) Mm^2
+    # The values are computed by hand, for 1200 km height and 1500 km distance on the ground. They are
+    # g = 13.475 deg, R/r = 0.84165, tan(elevation) = (0.97247 - 0.84165) / 0.23302 = 0.5614;
+    # slant^2 = (40.681 + 57.428 - 94.008) Mm^2.
     seen = stations_on("sphere", EARTH_M, [station("here", 0.0, 0.0)])
     gamma = 1500e3 / EARTH_M
     radius_m = EARTH_M + 1200e3
@@ -49,7 +50,7 @@ def test_the_study_reaches_1500_km_on_the_ground_at_this_elevation() -> None:
 
 
 def test_wgs84_is_flattened() -> None:
-    # Semi-axes of WGS84 (NIMA TR8350.2): 6378137 m and 6356752.3142 m
+    # These are the semi-axes of WGS84 (NIMA TR8350.2): 6378137 m and 6356752.3142 m.
     both = stations_on("wgs84", EARTH_M, [station("pole", 90.0, 0.0), station("equator", 0.0, 90.0)])
     assert both.positions_ecef_m[0] == pytest.approx([0.0, 0.0, 6_356_752.3142], abs=1e-4)
     assert both.positions_ecef_m[1] == pytest.approx([0.0, 6_378_137.0, 0.0], abs=1e-4)

@@ -23,7 +23,8 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 
 COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
-"""Hypatia's first line. It is followed by a satellite's name: two numbers directly above line 1 of a TLE are a name."""
+"""Pattern of Hypatia's first line. It is followed by a satellite's name: two numbers directly above line 1 of a TLE are
+a name."""
 THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special perturbations ephemeris"}
 """Meaning of the ephemeris type (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3). 0 and 2 are SGP4."""
 
@@ -118,7 +119,8 @@ def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: 
                 "the line was altered: fetch the elements again",
             )
     try:
-        # WGS72, because the published elements were fitted with it (Vallado and others, AIAA 2006-6753).
+        # The constants are WGS72's, because the published elements were fitted with them (Vallado and others, AIAA
+        # 2006-6753).
         satrec = Satrec.twoline2rv(line, second[1], WGS72)
     except ValueError as error:
         raise ScenarioError(f"{path}:{number}: SGP4 cannot read the two lines: {error}", COLUMNS) from error
@@ -131,8 +133,8 @@ def check_theory(where: str, ephemeris_type: str) -> None:
     """Reject an ephemeris type other than SGP4's.
 
     where: Beginning of the message: file, line, field and satellite.
-    ephemeris_type: As the file has it.
-    Raises ScenarioError.
+    ephemeris_type: The type as the file gives it.
+    Raises ScenarioError if the type is another theory.
     """
     if ephemeris_type.isascii() and ephemeris_type.isdigit() and int(ephemeris_type) in (0, 2):
         return
@@ -150,7 +152,7 @@ def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
     Raises ScenarioError if there is no such day.
     """
     two_digits, day = int(line[18:20]), float(line[20:32])
-    # SGP4's rule: Sputnik was launched in 1957.
+    # The rule is SGP4's: Sputnik was launched in 1957.
     year = two_digits + (1900 if two_digits >= 57 else 2000)
     days = 365 + isleap(year)
     if 1 <= day < days + 1:
@@ -198,7 +200,7 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
     # Fields are separated by blanks: a digit between two fields belongs to neither, or the line is shifted.
     for (_, last, meaning, _), (first, *_) in pairwise(layout):
         between = line[last : first - 1]
-        if between.strip() and (which, last) != (1, 7):  # after the catalogue number: classification and designator
+        if between.strip() and (which, last) != (1, 7):  # classification and designator follow the catalogue number
             raise ScenarioError(
                 f"{path}:{number}: column {last + 1} of line {which} of a TLE, behind the {meaning}, is blank, not "
                 f"{between!r}",
@@ -220,7 +222,7 @@ _ALPHA_5 = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _NO_PROSE = r"(?:(?![^\W\d_]{2})|.{50})"
 _IS_ELEMENT, _IS_FIRST, _IS_SECOND = (re.compile(f"{number} {_NO_PROSE}") for number in ("[12]", "1", "2"))
 _WITHIN = re.compile(r"(?:1 [ 0-9A-Z][ 0-9]{3}[0-9][UCS ] .{40}|2 [ 0-9A-Z][ 0-9]{3}[0-9] [ 0-9]{3}\.[0-9]{4} .{30})")
-# (first column, last column, meaning, pattern) of each field.
+# First column, last column, meaning and pattern of each field.
 _Layout = tuple[tuple[int, int, str, str], ...]
 # Catalogue numbers above 99999 begin with a letter (Alpha-5).
 _CATALOGUE = (3, 7, "catalogue number", r"(?=.{5}) *[0-9]+|[A-HJ-NP-Z][0-9]{4}")
@@ -241,6 +243,6 @@ _LINE_2: _Layout = (
     (44, 51, "mean anomaly", _ANGLE), (53, 63, "mean motion", r" *[0-9]{1,2}\.[0-9]{8}"),
     (64, 68, "revolution number", "[ 0-9]{5}"), (69, 69, "checksum", "[0-9]"),
 )  # fmt: skip
-# (first column, last column, meaning, largest value) of the angles of line 2.
+# First column, last column, meaning and largest value of the angles of line 2.
 _ANGLES = ((9, 16, "inclination", 180.0), (18, 25, "ascending node", 360.0), (35, 42, "argument of perigee", 360.0),
            (44, 51, "mean anomaly", 360.0))  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two-line element sets: what is read, skipped and counted, or rejected."""
+"""Two-line element sets: text that is read, skipped and counted, or rejected."""
 
 from pathlib import Path
 

@@ -29,7 +29,8 @@ class Walker:
     ascending_nodes_over_deg: 180 for a star, 360 for a delta.
     phasing: Walker's F. Published sources often omit it; each preset documents its value.
     node_offset_rad: Right ascension of plane 0's ascending node.
-    mu_m3_per_s2, earth_rotation_rad_per_s: The default `mu` is that of WGS84.
+    mu_m3_per_s2, earth_rotation_rad_per_s: Gravitational parameter and rotation of the Earth; the default `mu` is that
+        of WGS84.
     start_ns: Time on the constellation's clock when the run's clock is 0.
     greenwich_rad: Angle of Greenwich when the *constellation's* clock is 0.
     """
@@ -48,7 +49,7 @@ class Walker:
 
     @property
     def names(self) -> list[str]:
-        """``s-PP-SS``, in the order of the positions."""
+        """Names ``s-PP-SS``, in the order of the positions."""
         return [f"s-{p:02d}-{s:02d}" for p in range(self.planes) for s in range(self.satellites_per_plane)]
 
     @property
@@ -64,12 +65,13 @@ class Walker:
         plane = np.repeat(np.arange(self.planes), self.satellites_per_plane)
         slot = np.tile(np.arange(self.satellites_per_plane), self.planes)
         node_rad = self.node_offset_rad + np.radians(self.ascending_nodes_over_deg) * plane / self.planes
-        # u0 = 360 s/S + 360 F p/(P S) = 360 (s P + F p) / (P S), reduced to one turn in integers
+        # The formula is u0 = 360 s/S + 360 F p/(P S) = 360 (s P + F p) / (P S), reduced to one turn in integers.
         total = self.planes * self.satellites_per_plane
-        # Computed in integers first, so that slots of equal phase in different planes have exactly equal floats.
+        # The value is first computed in integers, so that slots of equal phase in different planes have exactly equal
+        # floats.
         start_rad = 2.0 * math.pi * ((slot * self.planes + self.phasing * plane) % total) / total
         latitude_argument_rad = start_rad + (2.0 * math.pi / self.period_s) * clock_s[..., None]
-        # r = a (cos u P + sin u Q): P towards the ascending node, Q a quarter turn ahead of it
+        # The formula is r = a (cos u P + sin u Q), with P towards the ascending node and Q a quarter turn ahead of it.
         cos_u, sin_u = np.cos(latitude_argument_rad), np.sin(latitude_argument_rad)
         cos_node, sin_node = np.cos(node_rad), np.sin(node_rad)
         cos_i, sin_i = math.cos(self.inclination_rad), math.sin(self.inclination_rad)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guest: boots a kernel and an agent with a timeline and a workload, and returns their records.
 
-This package does not deal with orbits. `write_input` turns a plan's workload and a timeline into files. `drive` boots
+This package knows nothing about orbits. `write_input` turns a plan's workload and a timeline into files. `drive` boots
 the kernel with these files and returns when the guest has written its last record.
 """
 
@@ -84,7 +84,7 @@ def run(
     timeline: Columns of `leowarp.timeline.schema`.
     run_dir: Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes.
         The guest's output remains in `guest-console.txt`.
-    Raises ScenarioError, HostError, GuestError: As `put_input` and `drive`.
+    Raises ScenarioError, HostError, GuestError for the same reasons as `put_input` and `drive`.
     """
     directory = run_dir / GUEST
     put_input(image, plan, timeline, directory / "in")

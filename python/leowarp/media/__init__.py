@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Media that carry packets: from a plan's medium to its routes and its timeline.
+"""Media that carry packets. This package turns a plan's medium into its routes and its timeline.
 
 Each medium is a separate package, selected by the type of `plan.medium` (`registry`); all implement one protocol
 (`protocol.PlannedMedium`). Later packages only see routes and timelines:

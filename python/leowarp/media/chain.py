@@ -45,5 +45,5 @@ class PlannedChain(PlannedMedium[Chain]):
         return self.section.hops
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The only link section, because all links are equal."""
+        """There is only one link section, because all links are equal."""
         return (self.section,)

@@ -85,13 +85,13 @@ def _link(path: Jittered) -> LinkKind:
         on_down="drain",
         overhead_bytes=path.overhead_bytes,
         limit_pkts=path.queue_pkts,
-        # Rate and loss belong to one direction; the host's own direction has none.
+        # Rate and loss belong to one direction; the direction from the host has neither.
         has_own_rate=False,
     )
 
 
 def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ratio: float) -> None:
-    """Rate, delay and loss in the direction from the router to a host."""
+    """Set rate, delay and loss in the direction from the router to a host."""
     events.rate(0, ROUTER, to, rate_bps)
     events.delays(0, np.array([ROUTER]), np.array([to]), np.array([delay_ns]), both_ways=False)
     if loss_ratio:
@@ -99,8 +99,8 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
-    """Table of the plan's distribution. For a user's samples also the values (float64, ascending, mean 0, standard
-    deviation 1), which reach the guest through the timeline's metadata.
+    """Table of the plan's distribution. For a user's samples, the values are also returned (float64, ascending, mean 0,
+    standard deviation 1); they reach the guest through the timeline's metadata.
 
     Raises ScenarioError if there are fewer than two samples, or all quantiles are equal.
     """
@@ -150,8 +150,8 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
 def samples(path: Path) -> NDArray[np.float64]:
     """Samples in a file: one number per line; empty lines and lines that begin with # are ignored.
 
-    Raises ScenarioError: Names the file and line.
-    Returns: float64 array of shape (n,). In the file's order and unit: only their shape is used
+    Raises ScenarioError with the file and line.
+    Returns: float64 array of shape (n,). The samples have the file's order and unit: only their shape is used
         (`jitter_tables.standardised`).
     """
     try:
@@ -183,8 +183,8 @@ class PlannedJittered(PlannedMedium[Jittered]):
     """Hosts A and B at one router."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """One path per direction, router to host: its delay is the mean of the random delays."""
-        # The links with values are those from the router to each host.
+        """One path per direction, from the router to a host; its delay is the mean of the random delays."""
+        # The links with delays are those from the router to each host.
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
@@ -192,5 +192,5 @@ class PlannedJittered(PlannedMedium[Jittered]):
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The only link section; its rate is that towards B."""
+        """The only link section, with the rate towards B."""
         return (self.section,)

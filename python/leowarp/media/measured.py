@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A measured path: one link that follows a measurement.
 
-A to B is the downlink, B to A the uplink. With leolink, the guest has both directions as tables from the start (events
-`capacity` and `channel`), exact to the nanosecond. With netem, it receives each change when it is due.
+The direction from A to B is the downlink, that from B to A the uplink. With leolink, the guest has both directions as
+tables from the start (events `capacity` and `channel`), exact to the nanosecond. With netem, it receives each change
+when it is due.
 
 - A row of a table is valid from its time until the next row; the last one until the end of the run. A probe represents
   the times that are nearer to it than to another probe.
@@ -92,13 +93,14 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
-    """If a table has no column for the uplink rate, that of the downlink applies."""
+    """Capacity of the uplink for a table without a column for it: the downlink's capacity."""
     table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
     return measured.capacity_down if table and keys.rate_up_bps is None else None
 
 
 def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
-    """Refuse a table that begins after the run: the path before that is unknown. `t_ns` on the table's clock."""
+    """Reject a table that begins after the run, because the path before that time is unknown. `t_ns` is on the table's
+    clock."""
     if t_ns[0] > begin_ns:
         raise ScenarioError(
             f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "
@@ -108,7 +110,7 @@ def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
 
 
 def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
-    """Transmission opportunities end with the trace and cannot be extended."""
+    """Reject a trace of transmission opportunities that ends before the run, because it cannot be extended."""
     # Only a trace of opportunities (Mahimahi) has an end after its last row. A table of rates extends its last row,
     # with a warning.
     if capacity.t_ns[-1] < capacity.end_ns < end_ns:
@@ -140,21 +142,22 @@ def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity
 
 
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
-    """Capacity as events for a link that receives each change when it is due.
+    """Add the capacity as events, for a link that receives each change when it is due.
 
-    Raises ScenarioError if a capacity is 0: the kernel interprets netem's rate 0 as unlimited, the opposite.
+    Raises ScenarioError if a capacity is 0, because the kernel interprets netem's rate 0 as unlimited.
     """
     ends = np.array([sender]), np.array([1 - sender])
     for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
-        # The guest interprets a rate of 0 as unlimited (`guest/setup/input.py`), the opposite of the table's meaning.
+        # The guest interprets a rate of 0 as unlimited (`guest/setup/input.py`), which is the opposite of the table's
+        # meaning.
         if rate_bps == 0:
             raise ScenarioError(
                 f"netem cannot send nothing, and the capacity is 0 at {t_ns / 1e9:g} s of the run",
                 'write network.link_model = "leolink"',
             )
         events.rate(t_ns, sender, 1 - sender, None if rate_bps == UNSHAPED else rate_bps)
-    # The prepended value is not a valid delay, so the first row counts as a change. For losses it is 0, because a link
-    # without an event loses nothing.
+    # The prepended value is not a valid delay, so the first row counts as a change. For losses, the prepended value is
+    # 0, because a link without an event loses nothing.
     for place in np.flatnonzero(np.diff(rows.delay_ns, prepend=-1)):
         events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)
     for place in np.flatnonzero(np.diff(rows.loss_ratio, prepend=0.0)):
@@ -172,7 +175,7 @@ def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str)
 
 
 def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
-    """Tables whose last row is extended longer than any other. (For probes, such an end is a gap.)"""
+    """Warnings for tables whose last row is extended longer than any other row. (For probes, such an end is a gap.)"""
     if keys.repeat:
         return []
     tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}

@@ -48,7 +48,7 @@ def events(resolved: Plan, *names: str) -> list[tuple]:
 
 
 def channel(resolved: Plan, a: str = "r0") -> list[tuple[float, float, float]]:
-    """Rows of the downlink (r0 > r1) or uplink: s, ms, share lost."""
+    """Rows of the downlink (r0 > r1) or uplink: time in s, delay in ms, share lost."""
     return [
         (row["t_ns"] / S, row["delay_ns"] / MS, row["loss_ratio"])
         for row in timeline_of(resolved).to_pylist()
@@ -126,7 +126,8 @@ def test_delays_are_rounded_up_when_asked(tmp_path: Path) -> None:
 
 
 def pings(rtts_ms: Sequence[float | None], *, every_ms: int = 100, without: tuple[int, ...] = ()) -> str:
-    """Output of ping -D; None is a lost probe; `without` lists missing places (another ping, later)."""
+    """Output of ping -D; None is a lost probe; `without` lists indexes at which lines are missing (another ping,
+    later)."""
     text, seq = "", 0
     for place, rtt_ms in enumerate(rtts_ms):
         if place in without:
@@ -168,7 +169,8 @@ def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_tha
         way: measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": way})
         for way in ("down", "up", "both", "none")
     }
-    # Each probe is valid from half-way after the previous probe: sent at A, and answered at B 15, 16 or 17 ms later.
+    # Each row is valid from half-way after the previous probe: a probe sent at A is answered at B 15, 16 or 17 ms
+    # later.
     down = [(0, 15, 0), (0.05, 16, 0), (0.35, 17, 0)]
     up = [(0, 15, 0), (0.066, 16, 0), (0.367, 17, 0)]
     lossy_down = [*down[:2], (0.15, 16, 1), down[2]]
@@ -182,7 +184,7 @@ def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_tha
 
 
 def irtt(*trips: tuple[int, str, int | None, int | None]) -> str:
-    """JSON of irtt with a round trip every 100 ms: rtt, lost, up and down, all in us."""
+    """JSON of irtt with a round trip every 100 ms. Each trip is a tuple of rtt, lost, up and down; times are in us."""
     listed = []
     for number, (rtt_us, lost, up_us, down_us) in enumerate(trips):
         delay = {"rtt": rtt_us, "send": up_us, "receive": down_us} if lost == "false" else {}
@@ -320,7 +322,7 @@ def test_what_says_the_same_twice_is_refused(tmp_path: Path) -> None:
 def test_at_any_time_the_tables_say_what_the_trace_says(
     tmp_path: Path, steps: list[tuple[int, int]], start_ms: int, duration_ms: int
 ) -> None:
-    """Delays in us, with a row every this number of ms."""
+    """Each of the `steps` is the length of a row in ms, and the row's delay in us."""
     t_ms = np.cumsum([0, *(step for step, _ in steps[:-1])])
     delays_us = np.array([delay for _, delay in steps])
     text = "t_s,delay_ms\n" + "".join(f"{t / 1e3},{d / 1e3}\n" for t, d in zip(t_ms, delays_us, strict=True))

@@ -64,10 +64,10 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """
 
     def check(self) -> None:
-        """Rejects early what `timeline` would reject later. Commands that show a plan or build its kernel call this
+        """Reject early what `timeline` would reject later. Commands that show a plan or build its kernel call this
         first.
 
-        Raises ScenarioError: See `timeline`.
+        Raises ScenarioError for the same reasons as `timeline`.
         """
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
@@ -80,8 +80,8 @@ class PlannedMedium(ABC, Generic[SectionT]):
     def likely_rate_bps(self) -> float | None:
         """Rough capacity towards the user, before anything is computed; None: unlimited or unknown.
 
-        Minimum rate of several steady links. Only used to estimate the cost of a run (`leowarp study --dry-run`), never
-        for a result.
+        If there are several steady links, it is their minimum rate. The value is only used to estimate the cost of a
+        run (`leowarp study --dry-run`), never for a result.
         """
         return min((link.left_bps for link in self.steady_links() if link.left_bps is not None), default=None)
 

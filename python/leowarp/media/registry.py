@@ -23,8 +23,8 @@ _PLANNED: Mapping[type, tuple[str, str]] = {
     Access: ("leowarp.media.access", "PlannedAccess"),
     Mobile: ("leowarp.media.mobile", "PlannedMobile"),
 }
-"""Module and class by the section's type. A module is imported when a plan uses its medium, because importing all six
-takes 0.2 s."""
+"""Module and class of each medium, by the section's type. A module is imported when a plan uses its medium, because
+importing all six takes 0.2 s."""
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
@@ -53,7 +53,7 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
 def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
     """All changes of a plan's network, as events; see `PlannedMedium.timeline`.
 
-    ephemeris, routes: Values of the same plan, if available; computed otherwise.
+    ephemeris, routes: Ephemeris and routes of the same plan, if available; computed otherwise.
     Returns: Columns as in `timeline.schema`, sorted by time and by rank within an instant.
     Raises ScenarioError if a file named in the plan cannot be read or does not fit the run, or two communicating
         stations never have a path.
@@ -67,10 +67,10 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 
 
 def check(plan: Plan) -> None:
-    """Refuse a plan that is too large, or whose timeline would be refused; see `check_extent` and
+    """Reject a plan that is too large, or whose timeline would be rejected; see `check_extent` and
     `PlannedMedium.check`.
 
-    Raises ScenarioError: See `check_extent`, `PlannedMedium.check` and `timeline_of`.
+    Raises ScenarioError for the same reasons as `check_extent`, `PlannedMedium.check` and `timeline_of`.
     """
     check_extent(plan)
     planned(plan).check()

@@ -18,7 +18,7 @@ from leowarp.scenario.schema import Plan
 class Acquisition:
     """A link that a path uses before it is available.
 
-    a, b: Its nodes, a < b.
+    a, b: Nodes of the link, where a < b.
     begin_ns, end_ns: Instants at which a path begins to use it, and at which it is available.
     """
 
@@ -30,11 +30,11 @@ class Acquisition:
 
 @dataclass(frozen=True, kw_only=True)
 class AcquisitionTimes:
-    """How long new links take, by class.
+    """Acquisition times of new links, by class.
 
     planes: Int array of shape (n,). A number of each satellite's orbital plane; two satellites with the same number,
         which is not -1, share a plane.
-    in_plane_ns, between_planes_ns: Time of a link within a plane, and of one between two planes.
+    in_plane_ns, between_planes_ns: Time of a link within a plane, and of a link between two planes.
     """
 
     planes: NDArray[np.intp]
@@ -73,8 +73,8 @@ class AcquisitionTimes:
 
 
 class Acquired:
-    """When each link of a rule is available, from one route update to the next. Links of the first update are available
-    at once.
+    """Keeps the instant at which each link of a rule is available, from one route update to the next. Links of the
+    first update are available at once.
 
     times: Acquisition times of new links.
     """
@@ -86,7 +86,8 @@ class Acquired:
         self._told: set[tuple[int, int, int]] = set()
 
     def ready_ns(self, t_ns: int, links: Pairs) -> NDArray[np.int64]:
-        """When each link is available, shape (m,). Call it exactly once for each route update, in order.
+        """Instant at which each link is available, shape (m,). The method must be called exactly once for each route
+        update, in order.
 
         links: int array of shape (m, 2). All links that the rule includes, sorted.
         """
@@ -101,10 +102,10 @@ class Acquired:
         return ready_ns
 
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
-        """Links that are in use from now on but not yet available, each once.
+        """Links that are in use from now on but not yet available; each is listed once.
 
-        used: int array of shape (m, 2). used: Result of `observed.links_of`. If a path stays, it may use a link that
-            the rule no longer includes.
+        used: int array of shape (m, 2). The result of `observed.links_of`. If a path stays, it may use a link that the
+            rule no longer includes.
         """
         assert self._codes is not None
         ready_ns = dict(zip(self._codes.tolist(), self._ready_ns.tolist(), strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations that reach one satellite at a time, on a schedule of their own: dishes of an access network."""
+"""Stations that reach one satellite at a time, on their own schedule: dishes of an access network."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 class Dish:
     """A station's satellites during a run.
 
-    station: Its index among the stations.
-    begin_ns: int64 array of shape (k,). Its reconfigurations on the run's clock, ascending; the first is at 0 or
-        before.
+    station: Index of the station among all stations.
+    begin_ns: int64 array of shape (k,). Reconfigurations of the dish on the run's clock, ascending; the first is at or
+        before 0.
     satellites: int array of shape (k,). The satellite from each of these instants on.
-    fixed_ns: One-way delay of its ground link in addition to propagation.
+    fixed_ns: One-way delay of the ground link in addition to propagation.
     """
 
     station: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the +Grid of orbital elements against that of the Walker pattern from which they were made."""
+"""Tests of the +Grid of orbital elements against the +Grid of the Walker pattern from which the elements were made."""
 
 import dataclasses
 from pathlib import Path
@@ -50,7 +50,7 @@ def of_walker(shell: Shell, isl: Isl, satellites_m: EcefMetres) -> Links:
     "shell",
     [
         STARLINK,
-        dataclasses.replace(STARLINK, phasing=36),  # half a slot per plane: the partner is the slot ahead
+        dataclasses.replace(STARLINK, phasing=36),  # There is half a slot per plane, so the partner is the slot ahead.
         dataclasses.replace(STARLINK, phasing=37),
         STAR,
         dataclasses.replace(STAR, phasing=9, node_offset_deg=95.0),

@@ -26,8 +26,8 @@ class Grid:
     mod S of the first. The number k gives the least mean distance at each instant. If several k are equal, the smallest
     is used.
 
-    slots: sequence of int arrays. For each plane the satellite in each slot, in the order of flight; -1: empty. Slots
-        are evenly spaced.
+    slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for an empty
+        slot. Slots are evenly spaced.
     beside: sequence of (int, int, float). Linked planes: a plane, the next plane, and the phase by which slot 0 of the
         next plane is ahead of slot 0 of the first. The phase is in slots of the next plane.
     seams: sequence of (int, int). The last and the first plane of each star whose seam is crossed.
@@ -91,8 +91,8 @@ class Grid:
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """Each slot and the one after it, shape (m, 2). For two slots the same link occurs twice; for one slot there is
-        none."""
+        """Each slot and the next slot of its plane, shape (m, 2). For two slots the same link occurs twice; for one
+        slot there is none."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 
@@ -122,7 +122,7 @@ class Grid:
         # The plane with fewer slots comes first, as between all planes.
         a, b = sorted((self.slots[last], self.slots[first]), key=len)
         s, k = np.arange(len(a)), np.arange(len(b))
-        partner = np.floor(k[:, None] - s * len(b) / len(a) + 0.5).astype(np.intp) % len(b)  # one row per k
+        partner = np.floor(k[:, None] - s * len(b) / len(a) + 0.5).astype(np.intp) % len(b)  # There is one row per k.
         both = (a >= 0) & (b[partner] >= 0)
         distance_m = np.linalg.norm(satellites_m[a][:, None, :] - satellites_m[b][None, :, :], axis=-1)
         some = np.maximum(both.sum(axis=1), 1)

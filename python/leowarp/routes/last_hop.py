@@ -17,7 +17,7 @@ TERMINAL = 0
 
 @dataclass(frozen=True, kw_only=True)
 class LastHop:
-    """A medium's replacement of the ground link to its terminal.
+    """Link that replaces the ground link to a medium's terminal.
 
     rule: Rule for the last satellite among those that the terminal sees: kept, highest or shortest.
     leaving_ns, arriving_ns: One-way delay of the link from the terminal, and towards it (a minimum). The delay includes
@@ -32,7 +32,7 @@ class LastHop:
         """Index of this link in a path, counted from 0, and its one-way delay in ns.
 
         satellites: Number of nodes that are satellites; stations are numbered after them.
-        path: A path from or to the terminal.
+        path: A path from the terminal or to the terminal.
 
         >>> LastHop(rule="kept", leaving_ns=5, arriving_ns=10).link_of(3, (3, 0, 1, 4))
         (0, 5)
@@ -54,9 +54,10 @@ class LastSatellite:
         self._now: int | None = None
 
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
-        """Visible satellites with which a route may end: one, none, or (``shortest``) all.
+        """Visible satellites at which a route may end: one, none, or (``shortest``) all of them.
 
-        Call it exactly once for each route update, in order, because it remembers the previous result.
+        The method must be called exactly once for each route update, in order, because it remembers the previous
+        result.
 
         seen: bool array of shape (n,). Satellites above the terminal's mask now.
         satellites_m: float64 array of shape (n, 3), m
@@ -69,8 +70,8 @@ class LastSatellite:
         if not len(visible):
             self._now = None
         elif not kept:
-            # kept: when the current satellite has set, the highest one is chosen; ns-2 would first try the next one of
-            # the same plane.
+            # With `kept`, the highest satellite is chosen when the current one has set; ns-2 would first try the next
+            # satellite of the same plane.
             elevations_deg = self._stations.elevations_deg(TERMINAL, EcefMetres(satellites_m[visible]))
             self._now = int(visible[np.argmax(elevations_deg)])
         only = np.zeros_like(seen)

@@ -30,8 +30,8 @@ class IslRule(Protocol):
         """All links at an instant.
 
         satellites_m: float64 array of shape (n, 3), m
-        Returns: int array of shape (m, 2). Each link once, the smaller index first, sorted, so that equal positions
-            give equal arrays.
+        Returns: int array of shape (m, 2). Each link is listed once, with the smaller index first, sorted, so that
+            equal positions give equal arrays.
         """
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
@@ -57,7 +57,7 @@ class Sight:
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
         """Whether pairs of satellites see each other; bool of shape (m,)."""
         start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
-        # The segment's point nearest to the centre: a + t (b - a) with t = -a.(b - a) / |b - a|^2 within [0, 1]
+        # The segment's point nearest to the centre is a + t (b - a), with t = -a.(b - a) / |b - a|^2 within [0, 1].
         squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # positions may be equal
         t = np.clip(-np.einsum("ij,ij->i", start_m, along_m) / squared, 0.0, 1.0)
         return np.linalg.norm(start_m + t[:, None] * along_m, axis=1) >= self.clear_radius_m
@@ -65,12 +65,12 @@ class Sight:
 
 @dataclass(frozen=True, kw_only=True)
 class RangeRule:
-    """Any two satellites with a distance of at most `max_range_m`.
+    """A rule that links any two satellites with a distance of at most `max_range_m`.
 
     This is the rule of the study's emulator (Frederiksen et al. 2024): 3000 km, with no limit on a satellite's number
     of links.
 
-    sight: None if only the distance counts.
+    sight: Condition on the line of sight; None if only the distance counts.
     """
 
     max_range_m: float
@@ -93,7 +93,7 @@ class RangeRule:
 
 @dataclass(frozen=True, kw_only=True)
 class GridRule:
-    """The four neighbours of a grid of planes and slots."""
+    """A rule that links each satellite to its four neighbours in a grid of planes and slots."""
 
     grid: Grid
     sight: Sight | None
@@ -156,7 +156,7 @@ class NoIsl:
 class FewTerminals:
     """A rule under which each satellite keeps its `terminals` nearest links.
 
-    Links are assigned from the shortest to the longest (if equal to the millimetre: by satellite index); a link is made
+    Links are assigned from the shortest to the longest (if equal to the millimetre: by satellite index). A link is made
     if both ends have a terminal left.
     """
 
@@ -184,12 +184,13 @@ class FewTerminals:
         return made_pairs[np.lexsort((made_pairs[:, 1], made_pairs[:, 0]))]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether the underlying rule would keep them: a terminal in use is not taken away for a nearer neighbour."""
+        """Whether the underlying rule would keep the links: a terminal in use is not taken away for a nearer
+        neighbour."""
         return self.rule.holds(satellites_m, pairs)
 
 
 def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
-    """Links made from an ordered list. `free` has the number of free terminals and is reduced.
+    """Links made from an ordered list. `free` contains the number of free terminals of each satellite, and is reduced.
 
     The result is that of the plain loop (shortest first, made if both ends have a terminal left), in a few passes of
     numpy instead of one pass per link.
@@ -207,7 +208,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """For each link of an ordered list, how many earlier ones share its end a, and how many its end b; shape (m, 2)."""
+    """For each link of an ordered list, the number of earlier links that share its end a, and of those that share its
+    end b; shape (m, 2)."""
     ends = np.column_stack([a, b]).ravel()
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(ends.max() + 1))
@@ -270,25 +272,28 @@ def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
 
 
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """Satellites that a station reaches by the rule of ``[ground]``, and that stand where it may look.
+    """Satellites that a station reaches by the rule of ``[ground]``, and that are in directions allowed for the
+    station.
 
-    station: Its index.
+    station: Index of the station.
     satellites_m: float64 array of shape (..., 3), m
-    Returns: bool array of shape (...). ``ground-range``: within a great-circle distance of the sub-satellite point, as
-        in the study's emulator; ``min-elevation``: at or above an angle over the horizon.
+    Returns: bool array of shape (...). With ``ground-range``, the sub-satellite point is within a great-circle
+        distance, as in the study's emulator; with ``min-elevation``, the satellite is at or above an angle over the
+        horizon.
     """
     return stations.is_free(station, satellites_m, within_rule(ground, stations, station, satellites_m))
 
 
 def within_rule(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """`in_view` of a station that nothing limits."""
+    """The same as `in_view`, for a station without obstructions and other limits on its view."""
     if ground.rule == "ground-range":
         return np.asarray(stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m)
     return np.asarray(stations.elevations_deg(station, satellites_m) >= ground.min_elevation_deg)
 
 
 def lengths_m(positions_m: EcefMetres, pairs: Pairs) -> NDArray[np.float64]:
-    """Straight distances between pairs of nodes; positions (n, 3) give (m,), positions (k, n, 3) give (k, m)."""
+    """Straight distances between pairs of nodes. Positions of shape (n, 3) give (m,), positions of shape (k, n, 3) give
+    (k, m)."""
     along_m = positions_m[..., pairs[:, 1], :] - positions_m[..., pairs[:, 0], :]
     return np.sqrt(np.einsum("...i,...i->...", along_m, along_m))
 
@@ -297,8 +302,8 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
     """One-way delays of links in the form that the guest gets; int64 in the shape of `length_m`.
 
     The delay is length divided by the speed of light, rounded to the nearest ns (``network.delay_rounding =
-    "ceil-ms"``: up to the next whole ms). Ground links: 0 with ``ground.delay = "zero"`` or ``network.endpoints =
-    "satellites"``.
+    "ceil-ms"``: up to the next whole ms). The delay of ground links is 0 with ``ground.delay = "zero"`` or
+    ``network.endpoints = "satellites"``.
 
     The speed is that in vacuum, as for laser links; for radio through the atmosphere, the refraction (about 2.3 m at
     the zenith, 8 ns) is neglected.
@@ -311,8 +316,8 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
         delay_ns = np.ceil(length_m / SPEED_OF_LIGHT_M_PER_S * 1e3).astype(np.int64) * 1_000_000
     else:
         delay_ns = np.rint(length_m / SPEED_OF_LIGHT_M_PER_S * 1e9).astype(np.int64)
-    # This comes last, so that it applies to both roundings: an ideal ground link has no delay that could be rounded up
-    # to 1 ms.
+    # This check comes last, so that it applies to both roundings: an ideal ground link has no delay that could be
+    # rounded up to 1 ms.
     if plan.ground.delay == "zero" or plan.network.endpoints == "satellites":
         delay_ns = np.where(is_ground, 0, delay_ns)
     return delay_ns

@@ -38,7 +38,7 @@ def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m:
 def test_terminals_go_to_the_nearest_first(cloud: np.ndarray, terminals: int) -> None:
     everything = RangeRule(max_range_m=6e6, sight=None)
     pairs = everything.pairs(EcefMetres(cloud))
-    # The rule, applied to one link at a time.
+    # This is the rule, applied to one link at a time.
     length_mm = np.rint(lengths_m(EcefMetres(cloud), pairs) * 1e3)
     free, expected = [terminals] * len(cloud), []
     for _, a, b in sorted(zip(length_mm.tolist(), *pairs.T.tolist(), strict=True)):
@@ -51,7 +51,7 @@ def test_terminals_go_to_the_nearest_first(cloud: np.ndarray, terminals: int) ->
 
 
 def test_sight_is_blocked_by_the_earth_and_its_air() -> None:
-    # Two satellites at 1200 km, whose chord grazes height h: half angle acos((R + h)/(R + 1200)).
+    # Two satellites are at 1200 km, and their chord grazes height h: half angle acos((R + h)/(R + 1200)).
     radius_m, earth_m = 7_578_137.0, 6_378_137.0
     for height_m, clear_m, expected in ((81e3, 80e3, True), (79e3, 80e3, False), (1e3, 0.0, True), (-1e3, 0.0, False)):
         half = np.arccos((earth_m + height_m) / radius_m)

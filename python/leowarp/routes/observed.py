@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of paths between two route updates: their delays at the L2 clock, and links that leave their range."""
+"""Changes of paths between two route updates: the delays at the L2 clock, and links that leave their range."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class PathDelays:
         return found
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
-        """One-way delay between gateway and last satellite at each instant, (k,): the path without its last hop.
+        """One-way delay between gateway and last satellite at each instant, (k,); it is the delay of the path without
+        its last hop.
 
         Raises ValueError if there is no special last hop.
         """
@@ -59,7 +60,7 @@ class PathDelays:
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
-        """Extremes and mean of the delay at the L2 instants (forward path of each pair), and of the ISL hops.
+        """Extremes and mean of the delay at the L2 instants (forward path of each pair), and of the number of ISL hops.
 
         t_ns: int64 array of shape (k,). Instants of route updates.
         paths: k sequences of (Path or None)
@@ -93,8 +94,8 @@ class PathDelays:
     def _by_length(
         self, nodes_m: EcefMetres, paths: Sequence[Path | None]
     ) -> Iterator[tuple[list[int], NDArray[np.float64], NDArray[np.int64]]]:
-        """Lengths (m) and delays (ns) of paths, computed together for paths with equally many links: a hundred stations
-        have thousands.
+        """Lengths (m) and delays (ns) of paths, computed together for all paths with the same number of links: a
+        hundred stations have thousands of paths.
 
         The delay is the sum of the link delays that the guest has, each rounded separately, which is the delay of a
             probe.
@@ -142,7 +143,8 @@ def leavings(
     satellites = len(ephemeris.names)
     scheduled = [satellites + dish.station for dish in dishes]
     clock_ns = l2_instants_ns(plan)
-    # At a route update itself nothing can have left: paths have just been chosen from links that their rules include.
+    # At a route update itself no link can have left its range: paths have just been chosen from links that their rules
+    # include.
     clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
     in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
     leaving: list[Leaving] = []
@@ -173,7 +175,7 @@ def leavings(
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
-    """The links on any path, each once, the smaller node first, sorted; shape (m, 2).
+    """The links on any path. Each is listed once, with the smaller node first, sorted; shape (m, 2).
 
     >>> links_of([(5, 0, 1, 6), None]).tolist()
     [[0, 1], [0, 5], [1, 6]]
@@ -189,7 +191,7 @@ def l2_instants_ns(plan: Plan) -> NDArray[np.int64]:
 
 
 def node_positions_m(ephemeris: Ephemeris, t_ns: int | NDArray[np.int64]) -> EcefMetres:
-    """Positions of satellites, then stations, in ECEF, m: (n + m, 3), or (k, n + m, 3) for k instants."""
+    """Positions of satellites, then of stations, in ECEF, m: (n + m, 3), or (k, n + m, 3) for k instants."""
     satellites_m = ephemeris.positions_ecef_m(t_ns)
     stations_m = np.broadcast_to(
         ephemeris.stations.positions_ecef_m,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes over a constellation: at each route update (L3), the links that the rules include, and shortest paths over
-them.
+"""Routes over a constellation. At each route update (L3), the rules give links, and shortest paths over these links are
+computed.
 
 The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. Each uses the
 satellites' positions at its own instant, whether or not the links' delays (L2) are refreshed then.
@@ -44,16 +44,16 @@ def constellation_routes(
         of its dish are computed again.
     Returns: One row for each route update and ordered pair that communicates; `isl` if every link is to be
         instantiated.
-    Raises ScenarioError if a station with flows sees no satellite in the whole run, or two stations that communicate
-    never have a path;
-        if there is a margin, and nodes could not tell the packets of two pairs apart.
+    Raises ScenarioError if a station with flows sees no satellite in the whole run, or if two
+        stations that communicate never have a path. It is also raised if there is a margin, and nodes could not
+        distinguish the packets of two pairs.
     """
     rule = isl_rule(plan, ephemeris)
     network = _Network(
         plan=plan, ephemeris=ephemeris, rule=rule, forward=_talking(plan), last_hop=last_hop, dishes=dishes
     )
     _check_margin(plan, network)
-    # Route updates (L3) have a clock of their own: in the study it was 30 s, and that of the delays (L2) 15 s.
+    # Route updates (L3) have a separate clock: in the study its interval was 30 s, and that of the delays (L2) 15 s.
     t_ns = network.updates_ns()
     pairs = network.ordered_pairs()
     paths: list[list[Path | None]] = []
@@ -84,8 +84,8 @@ def constellation_routes(
             paths.append(network.paths(graph, paths[-1] if paths else None, network.kept(t_now_ns)))
             if acquired is not None and plan.isl.acquiring != "wait":
                 late += acquired.late(t_now_ns, links_of(paths[-1]))
-    # This check comes before the description of routes: a station that sees no satellite is the cause of a missing
-    # path, and this message says more.
+    # This check comes before the summary of routes: a station that sees no satellite is the cause of a missing path,
+    # and this message is more specific.
     watch.raise_if_blind()
     return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 
@@ -109,7 +109,8 @@ def _check_margin(plan: Plan, network: _Network) -> None:
 
 
 def _talking(plan: Plan) -> list[tuple[int, int]]:
-    """Pairs of stations with a flow, each once, in the direction of its first flow; without flows, every pair."""
+    """Pairs of stations with a flow, each listed once, in the direction of its first flow; without flows, every
+    pair."""
     index = {station.name: i for i, station in enumerate(plan.stations)}
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
@@ -152,7 +153,7 @@ class _Network:
         return t_ns
 
     def kept(self, t_ns: int) -> frozenset[int]:
-        """Indexes of pairs whose paths do not change at an instant, because it is a reconfiguration of other dishes."""
+        """Indexes of pairs whose paths do not change at an instant, because only other dishes are reconfigured."""
         if t_ns % self.plan.routing.interval_ns == 0:
             return frozenset()
         moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
@@ -160,7 +161,7 @@ class _Network:
 
     @property
     def satellites(self) -> int:
-        """Number of satellites; stations are numbered from here on."""
+        """Number of satellites; stations are numbered from this number on."""
         return len(self.ephemeris.names)
 
     def ordered_pairs(self) -> list[tuple[int, int]]:
@@ -173,19 +174,19 @@ class _Network:
         return sorted({station for pair in self.forward for station in pair})
 
     def links(self, satellites_m: EcefMetres, before: list[Path | None] | None) -> NDArray[np.intp]:
-        """Links between satellites at an instant: all of the rule, or those that a shortest path can use.
+        """Links between satellites at an instant: all links of the rule, or only those that a shortest path can use.
 
         The rule `range` gives up to 65,000 links for 1584 satellites. A path in force that still exists limits the
         length of the shortest one: satellites outside the ellipsoid around the two stations cannot be on it.
 
         satellites_m: float64 array of shape (n, 3), m
         before: list of (Path or None), or None. Paths in force, two per pair of stations.
-        Returns: int array of shape (m, 2). As in `IslRule.pairs`.
+        Returns: int array of shape (m, 2). The form is that of `IslRule.pairs`.
         """
         plan = self.plan
         # The path in force may end with a last satellite that is no longer allowed.
         bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and self.last_hop is None
-        # A subset of the links would also not show which of them are new.
+        # A subset of the links would also not show which links are new.
         if (
             not bounded
             or self.dishes
@@ -260,8 +261,8 @@ class _Network:
     ) -> list[Path | None]:
         """The path of each ordered pair. `before` has the paths in force, which are kept for the pairs in `kept`.
 
-        Returns: list of (Path or None). It is in the order of `ordered_pairs`; a mirrored return path is the forward
-            path reversed.
+        Returns: list of (Path or None). The list is in the order of `ordered_pairs`; a mirrored return path is the
+            forward path reversed.
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
@@ -289,7 +290,7 @@ class _Network:
             paths[i] = path
             if mirrored:
                 paths[i + 1] = None if path is None else path[::-1]
-        # `source`: packets carry their path, so two paths through a node do not conflict in its table.
+        # With `source`, packets carry their path, so two paths through a node do not conflict in its table.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
         # Paths that stay come first. The other paths follow them from the node at which they meet.
@@ -299,7 +300,7 @@ class _Network:
 
 
 def _isl_of(path: Path) -> NDArray[np.intp]:
-    """Links between satellites on a path, shape (m, 2), in its order."""
+    """Links between satellites on a path, shape (m, 2), in the order of the path."""
     satellites = np.array(path[1:-1], dtype=np.intp)
     return np.column_stack([satellites[:-1], satellites[1:]])
 
@@ -318,7 +319,7 @@ def _described(
     isl: list[NDArray[np.intp]] | None,
     watch: Sightings,
 ) -> Routes:
-    """Routes from computed paths: with values, numbers, summary, warnings.
+    """Routes from computed paths, with values, numbers, summary and warnings.
 
     Raises ScenarioError if two stations that communicate never have a path.
     """
@@ -378,7 +379,7 @@ def _described(
 def _forward(
     network: _Network, paths: Sequence[Sequence[Path | None]], summary: dict[str, int | float]
 ) -> dict[str, int | float]:
-    """With a special last hop: extremes and mean of the delay between gateway and last satellite."""
+    """Extremes and mean of the delay between gateway and last satellite, for routes with a special last hop."""
     path = next((now[0] for now in paths if now[0] is not None), None)
     if path is None or network.last_hop is None:
         return {}
@@ -391,7 +392,7 @@ def _forward(
 def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> int:
     """Time during which any pair has no path.
 
-    A time in which several pairs have none counts once.
+    A time in which several pairs have no path counts once.
     """
     until = np.append(t_ns[1:], plan.run.duration_ns)
     return int(sum(end - t for t, end, now in zip(t_ns, until, paths, strict=True) if None in now))
@@ -406,7 +407,7 @@ def _outages(
 ) -> Iterator[str]:
     """Warnings about pairs that have no path after some updates.
 
-    Raises ScenarioError if a pair never has one.
+    Raises ScenarioError if a pair never has a path.
     """
     plan, nodes, satellites = (
         network.plan,
@@ -441,7 +442,7 @@ def _outages(
 
 
 def _no_path_hint(plan: Plan) -> str:
-    """Keys of `[isl]` to relax, depending on its rule."""
+    """Hint about keys of `[isl]` to relax, depending on the rule."""
     if plan.isl.longest_acquisition_ns and plan.isl.acquiring == "wait":
         return "set isl.acquisition to less than a link lives: routes wait for each, and those of the start are gone"
     if plan.isl.rule == "range":

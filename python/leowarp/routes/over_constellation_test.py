@@ -302,7 +302,7 @@ def test_one_satellite_is_a_path_without_satellite_links() -> None:
 
 @pytest.mark.parametrize("in_flight", ["drain", "source"])
 def test_satellites_that_meet_at_the_pole_do_not_send_packets_in_circles(in_flight: str) -> None:
-    # At exactly 90 deg all planes of a star with F = 0 cross the poles together: links of length 0.
+    # At exactly 90 deg, all planes of a star with F = 0 cross the poles together, and there are links of length 0.
     poles = star(inclination_deg=90.0)
     where = ephemeris_of(plan(poles))
     assert where is not None

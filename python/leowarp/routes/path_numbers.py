@@ -16,7 +16,8 @@ from leowarp.routes.paths import Path
 class PathNumbers:
     """The path of each pair after each route update, and whether it differs from the one before.
 
-    path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None if it has none.
+    path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None if the pair has
+        no path.
     change_ids: list of k lists of (int or None). In the same form, the number of the change, from 0 for each pair; None
         if the path is that of the previous update. The path at the first update is no change.
     """
@@ -48,7 +49,7 @@ class PathNumbers:
     def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
         """Distinct node sequences are numbered from 0 in order of first use, separately for each destination.
 
-        If a path recurs, it has its earlier number.
+        If a path recurs, it gets its earlier number.
         """
         known: dict[int, dict[Path, int]] = {}
 
@@ -64,7 +65,7 @@ class PathNumbers:
 
 
 def with_change_ids(table: pa.Table) -> pa.Table:
-    """A routes table with its column `change_id`, which is added to a table of an older version.
+    """A routes table with the column `change_id`, which is added if the table is of an older version.
 
     table: A routes table; its rows may be in any order of time.
     Returns: The same rows in the same order.

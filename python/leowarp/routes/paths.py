@@ -6,8 +6,8 @@ count as equal. If the path in force is among them, it stays. Otherwise the lexi
 ids is chosen; satellites are numbered by index, stations after them. Without this rule, rounding would choose between
 the many equal paths of Walker patterns, and each such change reorders packets.
 
-A link between satellites weighs at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at the
-poles, and over links of length 0 the paths that count as equal would form loops.
+A link between satellites has a cost of at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at
+the poles, and over links of length 0 the paths that count as equal would form loops.
 
 **Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of one host and
 has no second satellite link (no bent pipe in the middle of a path).
@@ -35,9 +35,9 @@ Path = tuple[int, ...]
 class Graph:
     """The network at one instant.
 
-    satellites: Node ids below this are satellites; station j is node ``satellites + j``.
+    satellites: Number of satellites; station j is node ``satellites + j``.
     isl: csr_array of shape (satellites, satellites). Costs of the links between satellites, symmetric.
-    ground: sequence of (int array, float64 array). For each station: the satellites that it sees, ascending, and the
+    ground: sequence of (int array, float64 array). For each station, the satellites that it sees, ascending, and the
         cost of each link.
     """
 
@@ -52,11 +52,11 @@ class Graph:
         cost: NDArray[np.float64],
         ground: Sequence[tuple[NDArray[np.intp], NDArray[np.float64]]],
     ) -> Graph:
-        """The graph from a list of links, each once, the smaller satellite first.
+        """The graph from a list of links. Each link is listed once, with the smaller satellite first.
 
         pairs: int array of shape (m, 2)
-        cost: float64 array of shape (m,). All are above the tolerance of the tie rule, see `shortest`.
-        ground: sequence of (int array, float64 array). As in the class.
+        cost: float64 array of shape (m,). All costs are above the tolerance of the tie rule, see `shortest`.
+        ground: sequence of (int array, float64 array). The same form as in the class.
         """
         # Imported here, because scipy takes 0.1 s to import, and a chain has no graph.
         from scipy.sparse import csr_array
@@ -95,7 +95,7 @@ class Graph:
         return costs
 
     def cost_of(self, path: Path) -> float:
-        """Cost of a path; inf if one of its links does not exist now."""
+        """Cost of a path; inf if one of its links does not exist at this instant."""
         first, last = path[0] - self.satellites, path[-1] - self.satellites
         cost = self._ground_cost(first, path[1]) + self._ground_cost(last, path[-2])
         for a, b in pairwise(path[1:-1]):
@@ -111,13 +111,13 @@ class Graph:
         current: Path | None,
         margin_ratio: float | None = 0.0,
     ) -> Path | None:
-        """The path from one station to another by the tie rule; None if there is none.
+        """The path from one station to another by the tie rule; None if there is no path.
 
-        to_destination: float64 array of shape (satellites,). One row of `costs_to`.
+        to_destination: float64 array of shape (satellites,). The row of `costs_to` for the destination.
         tolerance: Paths whose cost exceeds the minimum by at most this count as equal.
         current: The path in force.
-        margin_ratio: The path in force is kept until its cost exceeds the minimum by this share; None: until one of its
-            links is gone.
+        margin_ratio: The path in force is kept until its cost exceeds the minimum by this share. With None, it is kept
+            until one of its links is gone.
         Raises ValueError if a link's cost is not above the tolerance: equal paths could form loops.
         """
         # Each step of the walk below must reduce the distance by more than the tolerance.
@@ -155,11 +155,11 @@ class Graph:
 
     @cached_property
     def _least_cost(self) -> float:
-        """Smallest cost of any link between satellites; inf if there is none."""
+        """Smallest cost of any link between satellites; inf if there are no links."""
         return float(self.isl.data.min(initial=np.inf))
 
     def _neighbours(self, satellite: int) -> dict[int, float]:
-        """Cost of the links to its neighbours, by neighbour, the smallest id first.
+        """Cost of the links from a satellite, by neighbour, with the smallest id first.
 
         Dicts are created on first use. A satellite has four neighbours, and numpy is slower than Python for four
         numbers.
@@ -175,7 +175,7 @@ class Graph:
         return {}
 
     def _ground_cost(self, station: int, satellite: int) -> float:
-        """Cost of the link between a station and a satellite; inf if there is none."""
+        """Cost of the link between a station and a satellite; inf if there is no such link."""
         return self._of_stations[station].get(satellite, np.inf)
 
     @cached_property

@@ -97,7 +97,7 @@ def test_a_path_in_force_stays_if_it_is_among_the_shortest(
 
 
 def test_a_path_in_force_stays_as_long_as_the_margin_says() -> None:
-    # over 0-1 the cost is 3, over 2 it is 4: a third more
+    # Over 0-1 the cost is 3, over 2 it is 4, which is a third more.
     links = {(0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
     graph = graph_of(3, links, [{0: 1.0}, {1: 1.0}, {}])
     costs = graph.costs_to([1], [np.inf])[0]
@@ -105,7 +105,7 @@ def test_a_path_in_force_stays_as_long_as_the_margin_says() -> None:
     direct = (3, 0, 1, 4)
     for margin_ratio, path in [(0.0, direct), (0.3, direct), (0.34, detour), (None, detour)]:
         assert graph.shortest(0, 1, costs, TOLERANCE, detour, margin_ratio) == path
-    # the path broke: the source no longer sees 0
+    # The path broke, because the source no longer sees 0.
     broken = graph_of(3, links, [{2: 1.0}, {1: 1.0}, {}])
     assert broken.shortest(0, 1, costs, TOLERANCE, detour, None) == (3, 2, 1, 4)
 

@@ -15,10 +15,10 @@ SCHEMA_VERSION = 1
 def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool = True) -> pa.Field:
     """An Arrow field that carries its unit and its meaning.
 
-    name: It ends in the unit.
-    unit: "" for a column without one.
-    doc: Its meaning; docs/reference/tables.md is made from these texts.
-    nullable: False if a value is never missing.
+    name: Name of the column, which ends in its unit.
+    unit: Unit of the values; "" for a column without a unit.
+    doc: Meaning of the column; docs/reference/tables.md is made from these texts.
+    nullable: Whether a value may be missing.
     """
     return pa.field(name, type_, nullable, metadata={"unit": unit, "doc": doc})
 

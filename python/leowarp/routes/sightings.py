@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The satellites that stations see during a run, and the reason if one sees none: its latitude, or too few
+"""The satellites that stations see during a run, and the reason if a station sees none: its latitude, or too few
 satellites."""
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _AT_ONCE = 32
 
 
 class Sightings:
-    """Satellites that stations have seen, and the nearest approach of the others.
+    """Satellites that stations have seen, and the nearest approach of a satellite to each of the other stations.
 
     ephemeris: Ephemeris of the same plan.
     stations: Indexes of the stations with flows.
-    dishes: Each of these sees its satellite, whatever the rule of ``[ground]``.
+    dishes: Dishes; each of them sees its satellite, whatever the rule of ``[ground]``.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int], dishes: Sequence[Dish] = ()) -> None:
@@ -60,7 +60,7 @@ class Sightings:
         return seen
 
     def _note_hidden(self, station: int, satellites_m: EcefMetres) -> None:
-        """Notes a station that would see a satellite if it might look everywhere."""
+        """Note a station that would see a satellite if all directions were allowed."""
         limited = self._ephemeris.stations.skies[station] is not None and station not in self._dishes
         if limited and within_rule(self._plan.ground, self._ephemeris.stations, station, satellites_m).any():
             self._hidden.add(station)
@@ -108,7 +108,7 @@ class Sightings:
         )
 
     def _remedies(self, station: int) -> Iterator[str]:
-        """Changes each of which would let a station see a satellite."""
+        """Changes of the scenario, each of which would let a station see a satellite."""
         if self._plan.ground.rule == "ground-range":
             yield f'set ground.max_ground_range = "{np.ceil(self._nearest_m[station] / 1e4) * 10:.0f} km" or more'
         # No elevation mask makes a satellite below the horizon visible.

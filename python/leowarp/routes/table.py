@@ -21,7 +21,7 @@ class Leaving:
     """A link in use that is out of its rule's range at an L2 instant, for the first time since the route update.
 
     t_ns: The L2 instant, on the run's clock.
-    a, b: Its nodes, a < b.
+    a, b: Nodes of the link, where a < b.
     """
 
     t_ns: int
@@ -33,17 +33,17 @@ class Leaving:
 class Routes:
     """Paths of packets, from one route update to the next.
 
-    table: `10-routes.parquet`; its metadata has `summary` and `warnings` (JSON).
-    nodes: Names of the nodes: satellites by index, then stations (a chain: its routers).
+    table: The content of `10-routes.parquet`; its metadata has `summary` and `warnings` (JSON).
+    nodes: Names of the nodes: satellites by index, then stations (for a chain: its routers).
     t_ns: int64 array of shape (k,). Instants of route updates.
     pairs: list of (int, int). Ordered pairs of nodes that communicate.
-    paths: list of k lists of (Path or None). For each update and pair.
+    paths: list of k lists of (Path or None). The path for each update and pair.
     numbers: Numbers of these paths and of their changes.
     isl: list of k int arrays of shape (m, 2), or None. All links between satellites that the rule includes at each
         update; only with ``network.instantiate = "all"``.
-    leavings: Sorted by time.
+    leavings: Links that left their range, sorted by time.
     acquisitions: Links between satellites that paths use before they are available.
-    summary: Scalars with units in the names.
+    summary: Scalars whose names end in their unit.
     """
 
     table: pa.Table
@@ -77,12 +77,12 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PathValues:
-    """Values that a medium gives for a path at a route update; columns of the routes table. Without a path, all are
-    None.
+    """Values that a medium gives for a path at a route update; columns of the routes table. Without a path, all values
+    are None.
 
     delay_ns: One-way delay of the path in force from this update on.
-    length_m: None also for media without a geometry.
-    old_delay_ns: At a change: delay of the previous path, with the satellites at their current positions.
+    length_m: Length of the path; None also for media without a geometry.
+    old_delay_ns: At a change, delay of the previous path, with the satellites at their current positions.
     """
 
     delay_ns: int | None = None

@@ -45,8 +45,8 @@ class Account:
 
     routes: Columns of `routes.schema.ROUTES`.
     stations: (str, str). Stations where connections begin and end.
-    say: Called with a line when something happens.
-    status: Called with a line about the time every `STATUS_NS`.
+    say: Function that is called with a line when something happens.
+    status: Function that is called with a line about the time every `STATUS_NS`.
     clock_ns: Function that reads the real-time clock.
     """
 
@@ -61,7 +61,7 @@ class Account:
         self._told_status_ns: int | None = None
 
     def look(self) -> None:
-        """Called while the guest waits; makes all due reports."""
+        """Make all due reports; called while the guest waits."""
         virtual_ns, now_ns = self._pace.virtual_ns, self._clock_ns()
         assert virtual_ns is not None
         # The paths of both directions are advanced before a report, because the round trip depends on both.
@@ -83,7 +83,7 @@ class Account:
             self._status(f"{self._times()}; {self._trip()}")
 
     def summary(self) -> str:
-        """The line for the end of the run."""
+        """The line that is printed at the end of the run."""
         return "over before it began" if self._pace.virtual_ns is None else f"over: {self._times()}"
 
     def _times(self) -> str:

@@ -16,7 +16,7 @@ NAME = "guest"
 NEEDED = "the guest boots, and each probe over its chain is answered"
 # At intervals of 200 ms, all pings are sent and answered within the run's second.
 PROBES = 4
-# A round trip of 4 x 10 ms, plus two transmissions of 98 bytes at 10 Mbit/s on each of two links
+# The round trip is 4 x 10 ms, plus two transmissions of 98 bytes at 10 Mbit/s on each of two links.
 SCENARIO = f"""
 name = "boot-check"
 [run]
@@ -38,7 +38,7 @@ packets = {PROBES}
 def boot_check(kernel: Path | str | None = None) -> Check:
     """Check whether the guest boots here and answers: one virtual second over two links, which takes a second or two.
 
-    kernel: A kernel tree or binary that replaces the default one. Missing parts are built first.
+    kernel: A kernel tree or binary that replaces the default kernel. Missing parts are built first.
     Returns: `found` is the result, or the reason why the guest did not come up, with the last lines of its console.
     """
     # The directory is kept if the guest fails, because a bug report needs the console.

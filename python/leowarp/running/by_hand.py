@@ -26,11 +26,11 @@ def shell(
 ) -> int:  # fmt: skip
     """Run a command at a host of a scenario's network, on this process's terminal or outputs; return its exit code.
 
-    The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
+    The other parameters are those of `leowarp.run`. The function raises any `LeowarpError`.
 
     at: A station; case is ignored.
     command: Program and arguments; a shell if empty.
-    is_terminal: Whether the command gets the terminal; otherwise it gets standard output, standard error, and `stdin`
+    is_terminal: Whether the command uses the terminal. Otherwise it uses standard output, standard error, and `stdin`
         as standard input.
     flows: Whether the scenario's flows run meanwhile.
     on_warning: Called with each warning at the end.

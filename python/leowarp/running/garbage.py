@@ -27,7 +27,7 @@ def rarely_collected() -> Iterator[None]:
     100000
     """
     before = gc.get_threshold()
-    # 0 means "never", which the user chose on purpose.
+    # A threshold of 0 means "never", which the user chose on purpose.
     gc.set_threshold(max(before[0], OBJECTS) if before[0] else 0, *before[1:])
     try:
         yield

@@ -29,11 +29,12 @@ SOCKS_PORT = 1080
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ways:
-    """How programs of this machine enter and leave the network.
+    """Ways for programs of this machine to enter and leave the network.
 
-    origin, destination: Stations where connections begin and end; empty: the first, and the last. Case is ignored.
+    origin, destination: Stations where connections begin and end; if empty, the first and the last station. Case is
+        ignored.
     socks_port: Port of a SOCKS5 proxy on loopback; 0: any free port; None: no proxy.
-    forwards: ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
+    forwards: Texts ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
     to_network: Whether connections may leave to other machines.
     congestion_control: Congestion control of both ends in the guest; default: that of the scenario's first TCP flow, or
         the kernel's.
@@ -146,7 +147,7 @@ def _first_control(plan: Plan) -> str | None:
 
 
 def _doors(socks_port: int | None, forwards: Sequence[Forward]) -> list[tuple[socket.socket, Forward | None]]:
-    """Listening sockets: all of them, or none if one cannot be opened."""
+    """Listening sockets for all doors; if one cannot be opened, the others are closed."""
     from leowarp import guest
 
     doors: list[tuple[socket.socket, Forward | None]] = []

@@ -67,14 +67,14 @@ def run_many(
     at_once : int, optional
         Number of parallel runs; default: the number of usable cores.
     kernel, force, trust
-        As for `leowarp.run`.
+        The same as for `leowarp.run`.
     report : bool
         Whether to make figures and page of each run; `leowarp report RUN` can make them later.
     progress : bool or callable
-        True: one display for all runs on stderr. A callable gets each `Progress`.
+        With True, one display for all runs is on stderr. A function is called with each `Progress`.
     failures : {"raise", "return"}
-        Whether the first failure is raised after all runs have ended, or each failure is in the list at the place of
-        its run.
+        Whether the first failure is raised after all runs have ended, or each failure is returned in the list at the
+        place of its run.
 
     Raises
     ------
@@ -97,8 +97,8 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
-            # Raise the failure that is first by place, not by time, because the order in which runs end depends on the
-            # machine.
+            # The first failure by place is raised, not the first by time, because the order in which runs end depends
+            # on the machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results
@@ -111,7 +111,7 @@ def _copied(set: Mapping[str, Any] | Sequence[str]) -> Mapping[str, Any] | Seque
 def _made(
     tasks: Sequence[WholeRun], labels: Sequence[str], at_once: int | None, progress: bool | OnProgress
 ) -> list[Run | LeowarpError]:
-    """Result of each task in order: its run, or the error that ended it."""
+    """Result of each task in order: the run, or the error that ended it."""
     if not tasks:
         return []
     made: set[int] = set()
@@ -149,7 +149,8 @@ def _made(
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
-    """End of a run, with its label: the reported error, or how its worker died. The run is not repeated."""
+    """The error that ended a run, with the run's label: the reported error, or a description of its worker's death. The
+    run is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)

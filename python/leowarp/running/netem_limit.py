@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
     """A warning that names the limit, if the small packets of UDP and ping cannot all be in flight together.
 
-    events: Its timeline.
+    events: Timeline of the plan.
     """
     if plan.network.link_model != "netem":
         return []

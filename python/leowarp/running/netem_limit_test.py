@@ -30,7 +30,7 @@ rate = "32 Mbit/s"
 @pytest.mark.parametrize(
     ("model", "payload", "queue", "warned"),
     [
-        # 40,000 datagrams are in flight; the limit is 100 plus the 8257 full packets of 1514 bytes in the delay line
+        # 40,000 datagrams are in flight; the limit is 100 plus the 8257 full packets of 1514 bytes in the delay line.
         ("netem", "100 B", "100 pkts", True),
         ("netem", "100 B", "40000 pkts", False),
         ("netem", "1000 B", "100 pkts", False),

@@ -35,13 +35,13 @@ def run(
     kernel : path, optional
         A kernel tree or binary that replaces the plan's `guest.kernel`.
     report : bool
-        Whether to make figures and page. `progress`: a display on stderr, or a function that is called with each
-        `leowarp.Progress`.
+        Whether to make figures and page. `progress`: True for a display on stderr, or a function that is called with
+        each `leowarp.Progress`.
     trust : bool
         Whether a kernel and modules named in a file may run, even if they were not named here and never accepted.
 
-    Raises any `LeowarpError`; the directory is then marked incomplete, with the reason in its file `INCOMPLETE`. If
-    only the report fails, the run stays complete: `leowarp report` makes figures and page later.
+    The function raises any `LeowarpError`; the directory is then marked incomplete, with the reason in its file
+    `INCOMPLETE`. If only the report fails, the run stays complete: `leowarp report` makes figures and page later.
     """
     # Imports are here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace

@@ -46,8 +46,8 @@ def run_seeds(
     ScenarioError
         If the seeds do not form a group.
     LeowarpError
-        See `leowarp.run_many`: the error that ended a run, after all have ended. The same command makes the missing
-        runs.
+        The error that ended a run, after all runs have ended; see `leowarp.run_many`. The same command makes the
+        missing runs.
     """
     chosen = seeds_of(seeds if isinstance(seeds, str) else ",".join(map(str, seeds)))
     keys = [each.partition("=")[0].strip() for each in set]

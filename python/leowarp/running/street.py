@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Prepared:
     """Files for booting a guest, and warnings about its results.
 
-    routes, timeline: Tables as in `10-routes.parquet` and `20-timeline.parquet`.
+    routes, timeline: Tables in the form of `10-routes.parquet` and `20-timeline.parquet`.
     warnings: Warnings of routes and timeline about a run that uses them.
     """
 
@@ -36,7 +36,7 @@ class Prepared:
 class Judged:
     """Results computed from a run's trace.
 
-    warnings: All warnings in the order kernel build, routes, timeline, running kernel, agent, metrics.
+    warnings: All warnings, in this order: kernel build, routes, timeline, running kernel, agent, metrics.
     """
 
     metrics: Metrics
@@ -51,7 +51,7 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
         inspected if the timeline fails.
     Returns: Tables that are the same for the same plan, in memory and on disk: all randomness comes from the plan's
         seed.
-    Raises LeowarpError: Any error of the stages.
+    Raises any LeowarpError of the stages.
     """
     # Imports are here, so that commands that only read a plan do not import the packages of media.
     from leowarp import ephemeris, media, timeline

@@ -27,8 +27,8 @@ class Made:
     """Result of one run.
 
     index: Place of the run's plan in the list.
-    summary: Same as `summary.json`; None if the run failed.
-    costs: `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
+    summary: The content of `summary.json`; None if the run failed.
+    costs: A dict with `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
     """
 
     index: int
@@ -71,7 +71,7 @@ def _summed(
     index: int, plan: Plan, images: dict[str, GuestImage], directory: Path,
     on_progress: Callable[[int, int | None], None],
 ) -> Made:  # fmt: skip
-    """A run whose summary is computed from the records in `directory`, without keeping anything."""
+    """A run whose summary is computed from the records in `directory`; nothing is kept."""
     from leowarp import guest, metrics, trace
 
     guest.demand_trust(plan)
@@ -81,7 +81,7 @@ def _summed(
     images[plan.guest.kernel] = image
     guest.check_fits(plan, image.kernel_facts)
     watch = trace.Stopwatch()
-    # If they were kept, the guest would find files of the previous run.
+    # If the files were kept, the guest would find files of the previous run.
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     given = prepared(plan)

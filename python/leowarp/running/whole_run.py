@@ -37,7 +37,7 @@ class WholeRun:
         except LeowarpError:
             raise
         except Exception as error:
-            # Keys as the command line gives them
+            # The keys have the form in which the command line gives them.
             raise unexpected(error) from error
         # The result is in the directory; the parent only needs to know that it exists.
         tell(place=0, result={})

@@ -23,7 +23,7 @@ from typing import Any
 from leowarp.base.errors import encode_error
 
 PR_SET_PDEATHSIG = 1
-"""prctl(2), linux/prctl.h: Python does not provide this constant."""
+"""prctl(2), linux/prctl.h, defines this constant, and Python does not provide it."""
 
 
 def main(parent_pid: int, scratch: Path) -> None:
@@ -67,7 +67,8 @@ def main(parent_pid: int, scratch: Path) -> None:
 if __name__ == "__main__":
     # The signal may be ignored initially, if a shell put the parent into the background.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # As in `leowarp.cli.main`: without this, Python searches all modules for cycles at the end of each worker.
+    # The same is done in `leowarp.cli.main`: without it, Python searches all modules for cycles at the end of each
+    # worker.
     atexit.register(gc.freeze)
     try:
         main(int(sys.argv[1]), Path(sys.argv[2]))

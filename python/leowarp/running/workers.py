@@ -36,12 +36,12 @@ class Tell(Protocol):
     """Function by which a task reports progress from within its worker; all arguments must be serialisable as JSON."""
 
     def __call__(self, *, place: int = ..., result: Mapping[str, Any] = ..., progress: Mapping[str, Any] = ...) -> None:
-        """Either the `result` of the run at a `place` of the task, or the `progress` of the present run."""
+        """Report either the `result` of the run at a `place` of the task, or the `progress` of the present run."""
 
 
 class Task(Protocol):
-    """Runs for one worker. A task is sent to the worker pickled, through a pipe, so its class must be importable
-    there."""
+    """The runs that a worker makes for one task. A task is sent to the worker pickled, through a pipe, so its class
+    must be importable there."""
 
     @property
     def number(self) -> int:
@@ -71,7 +71,7 @@ class BatchEnded:
 
     Runs of the task without a `RunMade` are unfinished.
 
-    batch: Its number.
+    batch: Number of the task.
     fault: Error that ended the task early, in the form of `errors.encode_error`.
     lost: Number of workers that died during the task.
     death: Explanation of the last death, with the worker's last output.
@@ -132,7 +132,7 @@ class LocalWorkers:
     def wait(self, timeout_s: float) -> list[Event]:
         """Messages of the workers, and deaths of workers, which are then replaced.
 
-        timeout_s: Maximum waiting time if there is no message; 0: return at once.
+        timeout_s: Maximum waiting time if there is no message; with 0, the method returns at once.
         Raises HostError if a worker ended by itself during its start, or `MOST_KILLED_AT_START` in succession were
             killed. Messages received before the error have been returned by then.
         """
@@ -290,7 +290,7 @@ class _Process:
         return self.child.wait() < 0
 
     def close(self) -> None:
-        """Closes both pipes."""
+        """Close both pipes."""
         self.stdout.close()
         assert self.child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
@@ -303,7 +303,7 @@ class _Process:
 
 
 def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
-    """Content of a message: nothing new, a run, or the end of the batch, after which the worker is free."""
+    """Events from a message: nothing new, a run, or the end of the batch, after which the worker is free."""
     if "ready" in message:
         worker.was_ready = True
         return []

@@ -18,7 +18,7 @@ def test_what_was_said_comes_before_the_error_of_a_worker_that_cannot_begin(tmp_
     try:
         [able] = workers._workers
         workers.give(WholeRun(7, tmp_path / "none.toml", {}, tmp_path / "run", {}))
-        # A task that sends all of its messages and ends.
+        # The task sends all of its messages and ends.
         able.child.stdin.close()
         able.child.wait()
         monkeypatch.setattr(sys, "executable", "/bin/false")

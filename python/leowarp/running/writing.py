@@ -94,8 +94,8 @@ class Writing:
         """Whether a locked mark still exists, and does not belong to a run that was completed meanwhile.
 
         Another writer may have ended between the check of the directory and the lock. The other writer may have deleted
-        the mark after it was opened here. Or the other writer deleted the mark earlier. Then the mark is a new empty
-        file beside a complete run.
+        the mark after this process opened the mark. The other writer may also have deleted the mark earlier. Then the
+        mark is a new empty file beside a complete run.
         """
         here = os.fstat(mark)
         try:
@@ -129,7 +129,7 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """Message for a system error while the run was made: the directory is only blamed if the error names it."""
+        """Message for a system error while the run was made: the directory is blamed only if the error names it."""
         # Errors of writes do not name a file. Missing space is either here or in the directory for temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
@@ -155,7 +155,7 @@ class Writing:
                 raise
 
     def _refuse_what_is_not_ours(self) -> None:
-        """Raises ScenarioError unless the directory is absent, empty, an incomplete run, or a run that may be
+        """Raise ScenarioError unless the directory is absent, empty, an incomplete run, or a run that may be
         replaced."""
         if not self.path.exists():
             return

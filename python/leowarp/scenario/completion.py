@@ -61,8 +61,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
         _fill_in(draft, each.defaults(draft.sections))
-    # After the stations and after every medium's defaults, because ends of flows are names of stations, and the MTU,
-    # which a medium may set, limits a payload.
+    # Flows are completed after the stations and after every medium's defaults: ends of flows are names of stations, and
+    # the MTU, which a medium may set, limits a payload.
     complete_family(draft, problems)
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
@@ -148,7 +148,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
     Giving only one of the two coordinates is a mistake, even for a known place.
     """
-    # Traffic adds its own stations. If it adds none, its mistakes have already been reported.
+    # Traffic adds its own stations. If it adds no station, its mistakes have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin
@@ -189,7 +189,7 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
 
 
 def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
-    """Replace the stations by the medium's two. A plan may name these two again, but no others."""
+    """Replace the stations by the two stations of the medium. A plan may name these two again, but no others."""
     implied = medium.STATIONS or ()
     for section in draft.stations:
         name = section.values.get("name")
@@ -257,8 +257,8 @@ def _check_update(routing: Section, problems: Problems) -> None:
             rule = 'has no effect without update = "staggered"'
             problems.add(routing.where(key), f"routing.{key}", rule, 'write update = "staggered", too')
         return
-    # With `source`, a packet keeps its path, whichever nodes have already switched to the next path. No path leads over
-    # a link that goes down.
+    # With `source`, a packet keeps its path, even if some nodes have already switched to the next path. No path leads
+    # over a link that goes down.
     for key, only in (("in_flight", "drain"), ("leaving_links", "keep")):
         value = value_of(routing, sections.Routing, key)
         if value != only:
@@ -273,7 +273,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
     for the whole guest.
     """
     stations = station_names(draft)
-    # "" is the guest as a whole, not a station.
+    # The name "" means the guest as a whole, not a station.
     for name in [name for name in draft.hosts | draft.pinned if name]:
         if name not in stations:
             origin = (draft.hosts | draft.pinned)[name].origin
@@ -283,7 +283,8 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
         _check_recovery(section, problems)
     for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):
         for sysctl in section.values.get("sysctl", {}):
-            # A host is a network namespace. Below /proc/sys/net it has only the sysctls that Linux keeps per namespace.
+            # A host is a network namespace. Below /proc/sys/net, a namespace has only the sysctls that Linux keeps per
+            # namespace.
             if not is_per_host(sysctl) and section.name:
                 rule = f"{sysctl} is one for the whole guest, not one a host"
                 problems.add(section.where("sysctl"), f"{section.name}.sysctl", rule, "write it into [guest.sysctl]")

@@ -2,9 +2,9 @@
 """Scenario texts as trees in which every value keeps its origin, and the merging of layers of such trees.
 
 A scenario is up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer replaces
-single keys of tables, and whole lists. If a key governs others (as a preset fills in a constellation) and a higher
-layer sets it, the governed keys of lower layers are removed. Otherwise ``--set constellation.preset=iridium`` would
-change nothing in a plan, which spells every key out.
+single keys of tables, and whole lists. Some keys govern others, as a preset fills in a constellation. If a higher layer
+sets such a key, the governed keys of lower layers are removed. Otherwise ``--set constellation.preset=iridium`` would
+change nothing in a plan, which contains every key.
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
 
 def _with_presets(node: Node) -> Node:
-    """A layer, with files named by ``access.preset``, its own and those of its stations (`_with_preset`)."""
+    """A layer, merged with the preset files that its ``access.preset`` and those of its stations name
+    (`_with_preset`)."""
     node = _with_preset(node)
     stations = node.get("stations")
     if stations is None or not isinstance(stations.value, list):
@@ -170,7 +171,7 @@ def _with_preset(node: Node) -> Node:
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
-        # A plan spells the profile's values out, and says so.
+        # A plan contains the profile's values, and its key `preset_file` names their origin.
         return node if node.get("access", "preset_file") is not None else _with_profile(node)
 
     def refused(origin: Origin, rule: str, hint: str) -> ScenarioProblems:
@@ -233,11 +234,11 @@ def _read_file(path: Path) -> Node:
         raise ScenarioError(f"there is no scenario file {path}", instead_of(path)) from None
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path}: is not UTF-8 text (byte {error.start})", "a scenario is TOML text") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+    except (OSError, ValueError) as error:  # A file name that contains a NUL raises ValueError.
         why = error.strerror if isinstance(error, OSError) else error
         raise ScenarioError(f"cannot read the scenario {path}: {why}") from None
     try:
-        # Counted before the text is parsed, because each list element takes 0.2 ms.
+        # The headers are counted before the text is parsed, because each list element takes 0.2 ms.
         check_headers(path, text)
         values = _values(text)
         check_lists(path, values)
@@ -270,7 +271,7 @@ def _syntax_message(path: Path, message: str) -> str:
 
 
 def _override_value(text: str) -> Any:
-    """The value that the text has as TOML, or else the text itself: a shell removes quotes.
+    """The text as a TOML value if it is one; otherwise the text itself, because a shell removes quotes.
 
     >>> _override_value("60"), _override_value("60 s")
     (60, '60 s')
@@ -328,7 +329,7 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
             raise ScenarioProblems([Problem(origin, here, rule, f"{guess}write {there}{so_far}.{count} to add one")])
         old = below[index] if index < len(below) else Node({}, origin)
         new = _override_node(old, rest, value, origin, here)
-        # A station's preset in a file fills here as that of a layer does: over what lies below.
+        # A station's preset file is merged here as the preset file of a layer is: above the lower values.
         new = _with_preset(new) if rest else new
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
     if not isinstance(below, dict):
@@ -380,11 +381,11 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         keys = section.value if isinstance(section.value, dict) else ()
         lower = _without(lower, [(name, f"{key}_sha256") for key in keys])
     if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
-        # The reconfiguration schedule that a plan gives to handover-aware congestion controls.
+        # These keys are the reconfiguration schedule that a plan passes to handover-aware congestion controls.
         lower = _without(
             lower, [("modules", name, key) for name in HANDOVER_AWARE for key in ("phase_ns", "period_ns")]
         )
-    # A plan spells out every sysctl of guest and hosts. Sysctls follow from [tcp] and [guest], so a change of either
+    # A plan contains every sysctl of guest and hosts. Sysctls follow from [tcp] and [guest], so a change of either
     # section derives them again.
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
         lower = _without(lower, [("sysctl",)])
@@ -433,8 +434,8 @@ _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": I
 # Key -> neighbouring keys that are removed when a higher layer sets this key.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
-    ("name",): ("latitude", "longitude", "height"),  # of a station: lists are replaced as a whole
-    ("packet_rate",): ("interval", "rate"),  # of a flow
+    ("name",): ("latitude", "longitude", "height"),  # A key of a station, because lists are replaced as a whole.
+    ("packet_rate",): ("interval", "rate"),  # A key of a flow.
     ("interval",): ("packet_rate",),
     ("flood",): ("interval", "packet_rate"),
     ("rate",): ("packet_rate",),

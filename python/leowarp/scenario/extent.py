@@ -22,7 +22,7 @@ MOST_SATELLITES = 200_000
 per route update and pair, and 1.3 GiB before anything was sent."""
 
 MOST_CPU_S = 30 * 86_400
-"""One month of a single processor."""
+"""One month of processor time on a single processor."""
 
 LONG_CPU_S = 3_600
 """If the estimate is above this time, `leowarp plan` reports how long a run may take."""
@@ -78,7 +78,7 @@ def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
     nothing is computed.
 
     usable_bytes: Memory that the run may use; by default the memory that this process may use (`usable_memory_bytes`).
-    Raises ScenarioError: The message names the limit, the largest cause, and what to type.
+    Raises ScenarioError: The message names the limit, the largest cause, and a value to type instead.
     """
     _check_counts(plan)
     parts = parts_of(plan)
@@ -112,7 +112,8 @@ def long_run(plan: Plan) -> str | None:
 
 
 def satellites_of(plan: Plan) -> int:
-    """Number of satellites in a plan's Walker patterns; 0 for a file of elements, whose size is limited."""
+    """Number of satellites in a plan's Walker patterns; 0 for a file of elements, because the file's size is
+    limited."""
     sky = plan.constellation
     return 0 if sky is None else sum(shell.planes * shell.satellites_per_plane for shell in sky.patterns)
 
@@ -170,7 +171,8 @@ def _events(plan: Plan) -> Part:
     """Rows of the timeline for delays of links: one row at each L2 instant, for both directions of a link."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
-    # Two links per satellite, since both ends share each link. Otherwise up to a dozen links per pair of stations.
+    # There are two links per satellite, because each link has two ends. Otherwise there are up to a dozen links per
+    # pair of stations.
     links = 2 * satellites if is_all else min(12 * _pairs(plan), 2 * satellites or 12 * _pairs(plan))
     rows = instants * links
     return Part(
@@ -191,7 +193,8 @@ def _samples(plan: Plan) -> Part:
     if observe.counters_ns is not None:
         rows += len(plan.stations) * _times(plan, observe.counters_ns)
     if observe.queues_ns is not None:
-        # One row per link with a waiting packet. For a constellation, only the links of one path per pair are counted.
+        # There is one row per link with a waiting packet. For a constellation, only the links of one path per pair are
+        # counted.
         links = plan.medium.hops if isinstance(plan.medium, Chain) else 1
         links = 8 * _pairs(plan) if plan.constellation is not None else links
         rows += links * _times(plan, observe.queues_ns)
@@ -234,10 +237,10 @@ def packets_of(plan: Plan) -> float:
             by_source[flow.source] = by_source.get(flow.source, 0.0) + size
         else:
             most = flow.packets if flow.packets is not None else float("inf")
-            # A reply per probe. A flood without an interval sends as fast as replies come: 10,000 per second.
+            # Every probe has a reply. A flood without an interval sends as fast as replies come: 10,000 per second.
             told += 2 * min(most, (flow.paced_pkts_per_s or 1e4) * lasts_s)
     link = (shaped_bps or _UNSHAPED_BPS) * plan.run.duration_ns / 1e9 / 8 / _SEGMENT_BYTES
-    # One ACK for every second segment.
+    # There is one ACK for every second segment.
     return told + 1.5 * sum(min(link, each) if shaped_bps else each for each in by_source.values())
 
 
@@ -273,7 +276,7 @@ def _fading_rows(plan: Plan) -> Part:
     assert isinstance(medium, Mobile)
     wavelength_m = 299_792_458.0 / medium.carrier_hz
     samples = plan.run.duration_ns / 1e9 * medium.speed_m_per_s / wavelength_m * medium.samples_per_wavelength
-    # A row per codeword whose outcome differs from the previous one; at most one per codeword.
+    # There is one row per codeword whose outcome differs from that of the previous codeword.
     codewords = plan.run.duration_ns / 1e9 * medium.rate_bps / medium.data_bits
     return Part(
         f"{samples:.3g} samples of fading and up to {codewords:.3g} codewords",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a scenario file to a `Scenario`, which is checked text. Only the file, the file that it extends, and the
-overrides are read."""
+"""The step from a scenario file to a `Scenario`, which is checked text. Only the file, the file that it extends, and
+the overrides are read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Scenario:
     Attributes
     ----------
     path : Path
-        The file it was read from.
+        The file from which the scenario was read.
     name : str
         The run's name.
     sections : dict
@@ -43,11 +43,12 @@ class Scenario:
     stations, flows : tuple of Section
         In the order of the file.
     hosts : dict
-        Station name -> its own ``[hosts.NAME.tcp]``, empty if it has none.
+        Station name -> the host's ``[hosts.NAME.tcp]``, empty if the text has no such table.
     pinned : dict
-        Station name -> the ``[hosts.NAME.sysctl]`` that a plan spells out; "" -> ``[sysctl]``, of the whole guest.
+        Station name -> the ``[hosts.NAME.sysctl]`` that a plan contains; "" -> ``[sysctl]``, the sysctls of the whole
+        guest.
     modules : dict
-        Kernel module -> its parameters; their values as a plan has them.
+        Kernel module -> its parameters, with values in the form that a plan has.
     dishes : dict
         Index of a station -> its ``[stations.access]``.
     """
@@ -71,18 +72,18 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     path : str or Path
         A TOML file, a run directory, or the name of an example (`leowarp examples`).
     overrides : list of "KEY=VALUE" or dict
-        Dotted keys on top of the file, list places as numbers (``flows.0.congestion_control``). In a list, values are
-        TOML, or else plain text; in a dict they are used unchanged.
+        Dotted keys that override the file, with list indexes as numbers (``flows.0.congestion_control``). In a list,
+        values are TOML, or else plain text; in a dict they are used unchanged.
 
     Returns
     -------
     Scenario
-        The files that it names have not been looked for yet: `resolve` does that.
+        The files that the scenario names have not been looked for yet: `resolve` does that.
 
     Raises
     ------
     ScenarioError
-        With every mistake in the scenario: file, line, key, value, rule and what to write instead.
+        With every mistake in the scenario: file, line, key, value, rule and a hint about what to write instead.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
 def _decode(document: Node, problems: Problems) -> Draft:
     """All sections of a document, each decoded by itself; unknown top-level keys are noted."""
     known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
-    # If several sections have the key, the last one is proposed. The proposal is only a guess.
+    # If several sections have the key, the hint names the last one. The hint is only a guess.
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
         if key not in known:
@@ -141,7 +142,7 @@ def _decode(document: Node, problems: Problems) -> Draft:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """The run's name, "" if it has none. Also checks the version of the schema."""
+    """The run's name, "" if it has none. The version of the schema is checked, too."""
     version = document.get("schema")
     # A Boolean must be excluded explicitly: in Python, True == 1.
     if version is not None and (version.value != schema.SCHEMA_VERSION or isinstance(version.value, bool)):
@@ -191,7 +192,7 @@ def _without_dishes(document: Node) -> Node:
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
-    """Decode the keys of single hosts: TCP settings, and the sysctls that a plan spells out."""
+    """Decode the keys of single hosts: TCP settings, and the sysctls that a plan contains."""
     _pin(draft, "", document.get("sysctl"), problems)
     hosts = document.get("hosts")
     if hosts is None:
@@ -213,7 +214,7 @@ def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
-    """Keep the sysctls that a plan spells out: they override what `profiles` derives, so that a plan's run does not
+    """Keep the sysctls that a plan contains: they override those that `profiles` derives, so that a plan's run does not
     change."""
     if node is not None:
         name = f"hosts.{host}" if host else ""

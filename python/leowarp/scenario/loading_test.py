@@ -212,7 +212,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path):
     with pytest.raises(ScenarioError, match="there is no scenario file"):
         load(tmp_path / "gone.toml")
     with pytest.raises(ScenarioError, match="there is no scenario file"):
-        load(tmp_path)  # a folder without a plan
+        load(tmp_path)  # The folder contains no plan.
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a `Scenario` to a `Plan`: every default written out, every file found and hashed."""
+"""The step from a `Scenario` to a `Plan`: every default is written out, and every file is found and hashed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def resolve(scenario: Scenario) -> Plan:
     Parameters
     ----------
     scenario : Scenario
-        As `load` gives it.
+        The scenario, from `load`.
 
     Returns
     -------
@@ -49,8 +49,8 @@ def resolve(scenario: Scenario) -> Plan:
     Raises
     ------
     ScenarioError
-        If a file that it names is not there, cannot be read, or has another sha256 than the plan says; if the flows
-        of ``[traffic]`` are too many, none, or more than an access link carries.
+        If a file that the scenario names is missing, cannot be read, or has another sha256 than the plan says; also if
+        ``[traffic]`` gives too many flows, no flow, or more load than an access link carries.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def resolve(scenario: Scenario) -> Plan:
         _built(schema.Station, section, _found_files(schema.Station, section, copies, problems))
         for section in scenario.stations
     )
-    # Checked after all sections, so that one message names every file that is missing or differs.
+    # This is checked after all sections, so that one message names every file that is missing or differs.
     problems.raise_any()
     # Only the text's node records which file named the kernel, and this decides whether it may run
     # (`guest/building/trust.py`).
@@ -105,11 +105,11 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
     """The plan of a scenario file with overrides, or the given plan; `kernel` replaces its guest kernel.
 
     scenario: Path, str or Plan. A file, a run directory, or a plan, which is returned unchanged.
-    overrides: list of "KEY=VALUE" or dict. As for `load`.
-    kernel: A name of a kernel on the shelf, or the path of a tree or binary. It counts as named by the caller, which
-        gives permission to run it.
-    Raises ScenarioError: As `load` and `resolve`; also if overrides are given for a plan, because a plan is already
-        complete.
+    overrides: list of "KEY=VALUE" or dict. The same as for `load`.
+    kernel: A name of a kernel on the shelf, or the path of a tree or binary. The kernel counts as named by the caller,
+        which gives permission to run it.
+    Raises ScenarioError for the same reasons as `load` and `resolve`; also if overrides are given for a plan, because a
+        plan is already complete.
     """
     if isinstance(scenario, Plan):
         if overrides:
@@ -158,12 +158,13 @@ def _flow(section: Section) -> schema.Flow:
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
-    # If a file names one part of it, the whole flow counts as named by that file.
+    # If a file names one part of a program's flow, the whole flow counts as named by that file.
     return dataclasses.replace(flow, named_in=next((file for file in named if file is not None), None))
 
 
 def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
-    """A station's host: the common TCP keys, overridden by its own, and the sysctls that follow from them."""
+    """A station's host: the common TCP keys, overridden by the host's own keys, and the sysctls that follow from
+    them."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
     # Sysctls are added one by one to those of [tcp]; every other key of the host replaces the common one.
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
@@ -173,7 +174,7 @@ def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
 
 
 def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
-    """The sysctls that a plan spells out for a host, or for the guest as a whole ("")."""
+    """The sysctls that a plan contains for a host, or for the guest as a whole ("")."""
     section = scenario.pinned.get(host)
     return section.values.get("sysctl", {}) if section is not None else {}
 
@@ -212,7 +213,8 @@ def _check_names(
     copies: dict[str, str],
     problems: Problems,
 ) -> None:
-    """Check names: copies of the files are in one folder, where two files of the same name would be one."""
+    """Check names: copies of the files are in one folder, where two files of the same name would overwrite each
+    other."""
     for attribute, named in files.items():
         for one in named if isinstance(named, tuple) else (named,):
             if copies.setdefault(one.name, one.sha256) != one.sha256:
@@ -221,11 +223,11 @@ def _check_names(
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
-    """One file. It is looked for beside the text that names it or among the copies of a run, and compared with the
-    plan's hash.
+    """One file that a section names. It is looked for beside the text that names it or among the copies of a run, and
+    compared with the plan's hash.
 
     wanted: The sha256 in the plan; None: any content is accepted, as for a user's scenario.
-    Returns: None if the file is missing, unreadable or different, which is noted.
+    Returns: The file; None if it is missing, unreadable or different, which is noted.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):
@@ -236,12 +238,13 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
     places = [origin.folder / INPUTS / name, origin.folder / name]
     if origin.is_of_a_run:
         places = places[:1]
-    # In a scenario the name means the file beside it. In a plan with a hash it means first the copy that its run keeps.
+    # In a scenario, the name refers to the file beside the scenario. In a plan with a hash, it refers first to the copy
+    # in the run directory.
     elif wanted is None:
         places.reverse()
     try:
         path = next((place for place in places if os.path.lexists(place)), None)
-    except ValueError:  # a name that no file system accepts
+    except ValueError:  # No file system accepts this name.
         path = None
     if path is None:
         looked = " and ".join(dict.fromkeys(str(place) for place in places))
@@ -249,13 +252,13 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         problems.add(origin, f"{section.name}.{key}", f'there is no file "{name}"', hint)
         return None
     try:
-        # A run's file was found by name in a directory that somebody else may have filled.
+        # A run's file was found by name, in a directory that somebody else may have filled.
         if origin.is_of_a_run and path.parent.is_symlink():
             raise OSError(0, f"{path.parent.name} is a symbolic link", str(path.parent))
         most_bytes = _MOST_BYTES.get(key, plainfiles.MOST_INPUT_BYTES)
         sha256 = plainfiles.sha256_of(path, most_bytes, links=not origin.is_of_a_run)
     except OSError as error:
-        # Every other error explains itself.
+        # Every other error message is clear without advice.
         advice = "take a part of it" if "more than" in str(error.strerror) else None
         problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}', advice)
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan spells everything out, loads as a scenario, gives the same plan again, and finds its files in a run
+"""A plan contains every value, loads as a scenario, gives the same plan again, and finds its files in a run
 directory."""
 
 import hashlib
@@ -315,7 +315,7 @@ def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     written += resolve(load(Path(__file__).parents[3] / "examples" / "two-dishes.toml")).to_toml()
     for text in (GOOD, cured, told, staggered, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
         written += resolve(load(write(tmp_path, text))).to_toml()
-    # A plan has [traffic] as flows.
+    # A plan contains the flows of [traffic] as [[flows]].
     tables = [section for name, section in TABLES.items() if name != "traffic"]
     sections = [*tables, schema.Shell, schema.Station, schema.Flow]
     missing = [

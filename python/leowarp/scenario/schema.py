@@ -47,12 +47,12 @@ __all__ = [
 class Plan(PlanSections):
     """A scenario with every default written out. It contains everything that determines a run.
 
-    When two plans are compared, files count by name and content, not by place. The attributes are those of
+    When two plans are compared, files count by name and content, not by location. The attributes are those of
     `PlanSections`.
     """
 
     def to_toml(self) -> str:
-        """The plan as a scenario text; loading it gives this plan again."""
+        """The plan as a scenario text; loading this text gives the same plan."""
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
@@ -61,7 +61,7 @@ class Plan(PlanSections):
         Returns
         -------
         Plan
-            Equal to this one: the file that names code does not affect a run (`guest/building/trust.py`).
+            Equal to this plan: the file that names code does not affect a run (`guest/building/trust.py`).
         """
         own = tuple(dataclasses.replace(file, named_in=None) for file in self.guest.cc_modules)
         guest = dataclasses.replace(self.guest, cc_modules=own, kernel_named_in=None)
@@ -74,7 +74,7 @@ class Plan(PlanSections):
         Returns
         -------
         list of Path
-            First those of the constellation that a medium follows, then of the medium, of stations and of the
+            First the files of the constellation that a medium follows, then those of the medium, of stations and of the
             guest; each in the order of keys.
         """
         # Without this check, a constellation that is itself the medium would be listed twice.

@@ -40,9 +40,9 @@ SCHEMA_VERSION = 1
 class Run:
     """Length and start of the run, and the seed of all random numbers.
 
-    duration_ns: Virtual time from the run's 0.
-    ends, linger_ns: ``flows``: the run may end earlier, `linger_ns` after the last flow that ends by itself.
-    start_ns: Time on the constellation's clock at the run's 0; for a measured path, the measurement's time.
+    duration_ns: Virtual time from the run's time 0 to its end.
+    ends, linger_ns: With ``flows``, the run may end earlier, `linger_ns` after the last flow that ends by itself.
+    start_ns: Time on the constellation's clock at the run's time 0; for a measured path, the measurement's time.
     seed: 0 to 2^63 - 1. Host and guest derive one stream per component from it (`leowarp.base.streams`).
     """
 
@@ -65,21 +65,21 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Observe:
-    """What is recorded, and how often.
+    """Data that a run records, and their sampling intervals.
 
-    sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock; None: no samples (counters: one at the
-        end).
+    sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock. None: no samples, except for counters,
+        which get one sample at the end.
     truth: Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
     capture: ``taps`` of the guest kernel, which do not change any result, or packet sockets.
-    packets, packets_before_ns, packets_after_ns: Which packets are stored one by one, and the windows
+    packets, packets_before_ns, packets_after_ns: Choice of the packets that are stored individually, and the windows
         around route changes.
-    reordering_threshold_pkts, reordering_window_ns: RFC 5236's DT and BT; width of the windows; None: only values for
-        the run as a whole.
+    reordering_threshold_pkts, reordering_window_ns: DT and BT of RFC 5236, and the width of the windows; None: only
+        values for the run as a whole.
     pcap: Ends for which a pcapng file is kept; ``none``: no file.
     pcap_snap_bytes: Number of bytes kept of each frame.
     """
 
-    # 50 ms: the 20 Hz of Frederiksen et al.; maxima between two samples are missed.
+    # An interval of 50 ms is the 20 Hz of Frederiksen et al.; maxima between two samples are missed.
     sockets_ns: int | None = quantity(
         units.TIME, "Interval of the TCP_INFO samples.", "50 ms", low="1 ms", high="1 h", none="none"
     )
@@ -135,9 +135,10 @@ class Observe:
 class Guest:
     """The guest kernel.
 
-    memory_bytes: Stored in a sparse file of the host: only memory that the guest touches takes space.
+    memory_bytes: Memory of the guest, stored in a sparse file of the host: only memory that the guest touches takes
+        space.
     kernel: A name on the shelf (`leowarp kernel list`), or a path as written; "~" is not expanded here.
-    cc_modules: One C file each; the module's name is the file's name without ``.c``.
+    cc_modules: One C file per module; the module's name is the file's name without ``.c``.
     sysctl: Sysctls of the guest as a whole.
     kernel_named_in: The file that names `kernel`; not part of the plan's identity.
     """
@@ -166,7 +167,7 @@ class PlanSections:
     `medium` carries the packets; the type of the value is the kind of medium. All media except a constellation have two
     stations without coordinates (A and B, dish and server, mobile and server). For these media, `isl`, `ground`,
     `routing` and `cures` (for `jittered` also `network`) have defaults that nothing uses. The exception is a mobile
-    channel with routes over a constellation. `sysctl` holds the sysctls of the guest as a whole, `hosts[i].sysctl`
+    channel with routes over a constellation. `sysctl` holds the sysctls of the guest as a whole, and `hosts[i].sysctl`
     those of each host. `modules` holds the parameters of kernel modules, by module and name, times in ns. It lists
     every module of the user, and every handover-aware congestion control that a flow uses, even if they have no
     parameters.
@@ -175,9 +176,9 @@ class PlanSections:
     sections of those names.
     medium: Constellation, Measured, Chain, Jittered, Access or Mobile. It includes the medium's own `constellation`, if
         it follows one.
-    stations, flows, hosts: In the order of the text; one host per station, in the order of stations.
-    dishes: Stations of a constellation with their own access link, ``[stations.access]``, in their order.
-    modules: Module -> parameter -> value as the kernel reads it.
+    stations, flows, hosts: Tuples in the order of the text, with one host per station in the order of stations.
+    dishes: Stations of a constellation with their own access link, ``[stations.access]``, in the order of stations.
+    modules: Module -> parameter -> value in the form that the kernel reads.
     sysctl: Sysctls of the guest as a whole, sorted by name.
     """
 

@@ -25,8 +25,8 @@ from leowarp.scenario.workload.modules import parameter_as_written
 def plan_text(plan: sections.PlanSections) -> str:
     """The plan as a scenario text.
 
-    Returns: TOML. Keys that have no effect for this medium are left out, because they would be errors when the text is
-        loaded. Keys that have no effect with this medium are left out: they would be errors when the text is loaded.
+    Returns: TOML. Keys that have no effect with this medium are left out, because they would be errors when the text is
+        loaded.
     """
     return "\n".join(_lines(plan)) + "\n"
 
@@ -41,8 +41,8 @@ def quoted(text: str) -> str:
 
 
 def _lines(plan: sections.PlanSections) -> Iterator[str]:
-    """The plan's lines, in this order: media and stations, links, flows, hosts and guest, then derived values, one
-    sysctl per line.
+    """The plan's lines, in this order: media and stations, links, flows, hosts and guest, then derived values. Each
+    sysctl has its own line.
     """
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
@@ -55,7 +55,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         yield from _table(medium.NAME, medium)
     if medium.STATIONS is None:
         for station in plan.stations:
-            # A station that sees everything says so by saying nothing, as plans did before there were maps.
+            # A station without limits on its view is written without these keys, as in plans from before obstruction
+            # maps existed.
             free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:
@@ -68,7 +69,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if name == "routing" and without is not None and plan.routing.update == "atomic":
             without = (*without, *UPDATE_KEYS)
         if name == "isl" and without is not None and not (sky is not None and sky.shells):
-            without = (*without, "across_shells")  # has no meaning for one shell
+            without = (*without, "across_shells")  # The key has no meaning for one shell.
         if name == "isl" and without is not None and not plan.isl.longest_acquisition_ns:
             without = (*without, *ACQUISITION_KEYS)
         if name == "isl" and without is not None and plan.isl.acquisition_between_planes_ns is None:
@@ -87,14 +88,14 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if not flow.is_mptcp:
             others |= {"protocol", "subflow_of"}  # likewise
         if flow.name is None:
-            others.add("name")  # it changes nothing, so a plan without names stays as it was
+            others.add("name")  # A name changes nothing, so a plan without names stays the same.
         yield from _table("flows", flow, others, double=True, replace=last)
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
         if module in (DELACK_MODULE, LOSS_DETECTION_MODULE):
-            continue  # the part of [tcp] that the hosts have
+            continue  # This is the part of [tcp] that applies to the hosts.
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:
@@ -146,8 +147,8 @@ def _table(
     """A section's keys and values, in the order of its declaration.
 
     name: Text between the brackets.
-    without: Keys to leave out.
-    double: ``[[name]]``: an element of a list.
+    without: Keys that are left out.
+    double: Whether the header is ``[[name]]``, for an element of a list.
     replace: Attribute -> value to write instead of the section's own.
     """
     yield ""

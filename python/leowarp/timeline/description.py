@@ -60,7 +60,7 @@ def _route_changes(paths: pa.Table) -> int:
     changes = set()
     for row in paths.sort_by("t_ns").to_pylist():
         ends = (row["a"], row["b"])
-        # If there is no path before or after, it is an outage, which routes count in no_path_s.
+        # A change to or from "no path" is an outage, which `Routes.summary` counts in `no_path_s`.
         if on.get(ends) is not None and row["path_id"] is not None and row["path_id"] != on[ends]:
             # Counted as in `leowarp routes`: with `routing.reverse = "mirror"`, both directions change at once.
             changes.add((row["t_ns"], frozenset(ends)))

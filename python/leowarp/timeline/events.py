@@ -134,7 +134,7 @@ class LinkKind:
     def limit_with_flying_pkts(self, delay_ns: int, rate_bps: int | None) -> int | None:
         """netem's limit that lets `limit_pkts` packets wait while the delay line is full: Q + ceil(D R/packet).
 
-        Without a rate no packet ever waits, and a limit of netem would only truncate the delay line. So no limit is
+        Without a rate no packet ever waits, and a limit of netem would only truncate the delay line, so no limit is
         set.
 
         >>> link = LinkKind(kind="isl", discipline="netem", on_down="drain", overhead_bytes=14, limit_pkts=500,
@@ -177,7 +177,7 @@ class Events:
         self._bulks: list[_Bulk] = []
 
     def node(self, node: int, kind: str) -> None:
-        """Add a node, which exists from 0 on; `kind` is satellite, ground, host or router."""
+        """Add a node, which exists from time 0; `kind` is satellite, ground, host or router."""
         self._add(0, "node", a=self._names[node], kind=kind)
 
     def link_up(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:

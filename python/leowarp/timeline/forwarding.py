@@ -10,7 +10,7 @@ from leowarp.routes.paths import Path
 from leowarp.timeline.events import Events
 
 _Entry = tuple[int, int, int | None]
-"""Node, destination host, path id (None unless packets keep their initial path)."""
+"""Node, destination host, and path id (None unless packets keep their initial path)."""
 
 
 class Forwarding:
@@ -39,7 +39,7 @@ class Forwarding:
             self._events.route(0, self._host_of[source], host, between.get(source, source), None)
             if source in between:
                 self._events.route(0, between[source], host, source, None)
-        # Each destination once, for any number of flows to it; `dict.fromkeys` keeps their order.
+        # Each destination is handled once, for any number of flows to it; `dict.fromkeys` keeps their order.
         for destination in dict.fromkeys(destination for _, destination in pairs):
             host = self._host_of[destination]
             self._events.route(0, destination, host, between.get(destination, host), None)
@@ -54,10 +54,10 @@ class Forwarding:
         path_id: int | None,
         after_ns: Sequence[int] | None = None,
     ) -> None:
-        """Packets of a pair use a path from now on; None: no path.
+        """Send the packets of a pair on a path from now on; None: no path.
 
         pair: (int, int). Nodes to which source and destination are attached.
-        path_id: Its number among the paths to this destination.
+        path_id: The path's number among the paths to this destination.
         after_ns: Time from `t_ns` until each node except the last gets its entry; 0 by default. Until then, no other
             call may change these entries.
         """

@@ -85,10 +85,11 @@ def named_table(name: str) -> JitterTable:
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The values scaled to mean 0 and standard deviation 1 (of equally likely values: divided by n).
 
-    No exception for equal values: the result is then nan, and `jittered.timeline` rejects such values before.
+    Equal values raise no exception: the result is then nan, and `jittered.timeline` rejects such values before the
+        call.
     """
-    # Done twice, because the mean of very small floats is rounded to one of them, and the differences can be as small
-    # again
+    # The scaling is done twice: the mean of very small floats is rounded to one of them, and the differences can be as
+    # small again.
     centred = _in_range(values)
     centred = _in_range(centred - centred.mean())
     return centred / centred.std()
@@ -117,7 +118,8 @@ def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
     # A complete table of exponential values extends to 9.4 deviations, but 16 bits only to 4. If the values above 4
     # were clipped, the deviation would be 0.83 (design/exponential-jitter.md).
     multiplier = 1
-    # Minus one, for the values that are rounded up below. Division of floats by powers of two is exact.
+    # The limit is one lower, to leave room for the values that are rounded up below. Division of floats by powers of
+    # two is exact.
     while np.abs(values).max() * SCALE / multiplier > np.iinfo(np.int16).max - 1:
         multiplier *= 2
     exact = values * (SCALE / multiplier)

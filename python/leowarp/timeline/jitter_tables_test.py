@@ -33,8 +33,9 @@ def draws_ns(table: JitterTable, sigma_ns: int = SIGMA_NS, mean_ns: int = MEAN_N
     return np.trunc(x / SCALE).astype(np.int64) + jitter_ns // SCALE * t + mean_ns
 
 
-# Mean absolute deviation of a distribution with standard deviation 1, its allowed error (rounding to 16 bits, and the
-# tail beyond the last of 16384 quantiles). Then its quantiles at the first and the last table entry.
+# The mean absolute deviation of a distribution with standard deviation 1, and its allowed error (from rounding to 16
+# bits, and from the tail beyond the last of 16384 quantiles). The distribution's quantiles at the first and the last
+# table entry follow.
 CLOSED_FORMS = [
     ("uniform", math.sqrt(3) / 2, 1e-4, -math.sqrt(3), math.sqrt(3)),
     ("normal", math.sqrt(2 / math.pi), 1e-4, -4.0088, 4.0088),
@@ -99,7 +100,7 @@ def test_a_long_tail_gets_a_larger_multiplier():
 def test_any_samples_are_drawn_with_the_mean_and_the_deviation_that_were_asked_for(samples, sigma_ns):
     values = standardised(quantiles_of(np.array(samples)))
     if not np.isfinite(values).all() or np.ptp(samples) < 1e-6 * max(map(abs, samples)):
-        return  # no distance between the samples for a float to represent
+        return  # A float cannot represent any distance between the samples.
     table = table_of("table", values)
     off_ns = draws_ns(table, sigma_ns) - MEAN_NS
     assert abs(off_ns.mean()) <= 0.5

@@ -38,7 +38,7 @@ class TimelineMetadata:
     slots, outages: Random slots and outages of an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS`
         of `media.access`.
     jitter_table: Equally likely values of mean 0 and standard deviation 1: the distribution `table` of jitter.
-    harq: For a mobile channel.
+    harq: Outcomes of the codewords of a mobile channel.
     """
 
     warnings: list[str]
@@ -48,7 +48,7 @@ class TimelineMetadata:
     harq: CodewordSummary | None = None
 
     def values(self) -> dict[str, object]:
-        """In the form that `encode_metadata` and `table_schema` take."""
+        """The metadata in the form that `encode_metadata` and `table_schema` take."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         # Metadata are JSON, which has no dataclasses.
         if self.harq is not None:

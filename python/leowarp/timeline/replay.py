@@ -21,7 +21,7 @@ class Replay:
     """State of a network after some of the events.
 
     nodes: Kind of each node.
-    links: For each link, under its first name, whether it is up.
+    links: For each link, under its first name, whether the link is up.
     delay_ns, rate_bps, sigma_ns, loss_ratio: By direction (sender, receiver), from events or from tables.
     queue: By direction: the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`, `limit_bytes`.
     next_hop: By (node, destination host, path id); the path id is None unless packets keep their initial path.
@@ -82,7 +82,8 @@ class Replay:
         nodes = [source]
         while nodes[-1] != destination:
             here = nodes[-1]
-            # Hosts and the last node have entries without a path id under every rule (`Forwarding.attach_hosts`).
+            # Hosts and the last node have entries without a path id under every in-flight rule
+            # (`Forwarding.attach_hosts`).
             after = self.next_hop.get((here, destination, path_id), self.next_hop.get((here, destination, None)))
             if after is None or not self.is_up(here, after):
                 return None
@@ -118,7 +119,7 @@ def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay
     in_table = pc.field("event").isin(["capacity", "channel"])
     for event in table.filter(~in_table).to_pylist():
         state.apply(event)
-    # Of the rows of one direction, which may be millions, only the last is in force
+    # A direction may have millions of rows; only the last one is in force.
     rows = table.filter(in_table)
     rows = rows.append_column("number", pa.array(np.arange(len(rows))))
     last = rows.group_by(["event", "a", "b"]).aggregate([("number", "max")])["number_max"]

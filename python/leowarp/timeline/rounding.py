@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`network.delay_rounding` for delays that are given, not computed from geometry."""
+"""`network.delay_rounding` for delays that are inputs, not computed from geometry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rounded_ns(plan: Plan, delay_ns: Delays) -> Delays:
     """The delay (or delays) for the guest: unchanged, or rounded up to whole ms with ``ceil-ms``.
 
 
-    Whole ns throughout: 10.000001 ms become 11 ms, and 10 ms stay."""
+    The arithmetic is in whole ns: 10.000001 ms become 11 ms, and 10 ms stay."""
     if plan.network.delay_rounding == "ceil-ms":
         # Delays are rounded as in Frederiksen's emulator, which gives netem whole ms, rounded up, on every hop.
         return -(-delay_ns // 1_000_000) * 1_000_000

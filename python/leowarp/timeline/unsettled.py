@@ -13,8 +13,8 @@ from leowarp.timeline.replay import Replay
 
 
 def unsettled(table: pa.Table) -> dict[str, int]:
-    """How long packets of any pair would loop, or reach a node without an entry. Only the routing entries are
-    considered.
+    """Time during which packets of any pair would loop, or would reach a node without an entry. Only the routing
+    entries are considered.
 
     table: A timeline's table.
     Returns: `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both are 0 if all entries of a path

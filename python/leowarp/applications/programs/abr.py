@@ -50,12 +50,13 @@ class Throughput:
         self._last.append(length_bytes * 8e9 / took_ns)
 
     def mean_bps(self) -> float | None:
-        """None: no segment has arrived."""
+        """Mean throughput in bit/s; None if no segment has arrived."""
         return sum(self._last) / len(self._last) if self._last else None
 
 
 class ByThroughput:
-    """The highest bit rate below 0.9 of the throughput; the lowest if none is, or if the throughput is unknown."""
+    """A rule that chooses the highest bit rate below 0.9 of the throughput. It chooses the lowest if there is none, or
+    if the throughput is unknown."""
 
     def __init__(self, ladder_bps: tuple[int, ...]) -> None:
         self._ladder_bps = ladder_bps
@@ -66,7 +67,8 @@ class ByThroughput:
 
 
 class Bola:
-    """The bit rate with the largest (V (u + g) - buffer) / bit rate, where u is 1 + ln(bit rate / lowest).
+    """A rule that chooses the bit rate with the largest (V (u + g) - buffer) / bit rate, where u is 1 + ln(bit rate /
+    lowest).
 
     V and g are chosen such that the lowest bit rate is used up to 10 s of buffer. The highest is used from `target_s`,
     or from 10 s plus 2 s per bit rate if that is more (dash.js, BolaRule.js).
@@ -90,8 +92,9 @@ class Bola:
 
 
 class Dynamic:
-    """By throughput at first. By buffer once it has 10 s and BOLA chooses at least as high a bit rate; by throughput
-    again once it has less and BOLA chooses a lower one."""
+    """A rule that chooses by throughput at first. It chooses by buffer once the buffer has 10 s and BOLA chooses at
+    least as high a bit rate. It chooses by throughput again once the buffer has less and BOLA chooses a lower bit
+    rate."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False
@@ -107,12 +110,12 @@ class Dynamic:
 
 
 def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
-    """The rule with a name: dynamic, throughput, bola; or `fixed:N` for place N of the ladder.
+    """The rule with a name: dynamic, throughput or bola; or `fixed:N`, which always chooses place N of the ladder.
 
     Raises
     ------
     ValueError
-        If there is no such rule.
+        If there is no rule with this name.
     """
     match name.partition(":"):
         case "dynamic", "", "":

@@ -135,7 +135,7 @@ def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[],
 
 
 def _http3() -> ModuleType:
-    """The only module that needs aioquic.
+    """The module for HTTP/3, which is the only one that needs aioquic.
 
     Raises
     ------

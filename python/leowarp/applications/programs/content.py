@@ -19,7 +19,7 @@ PAGES = Path(__file__).resolve().parent / "pages"
 
 @dataclass(frozen=True)
 class Answer:
-    """`length` zeros, or `body`."""
+    """An answer with the body `body`, or with `length` zeros."""
 
     status: int
     length: int
@@ -34,9 +34,9 @@ class Object:
     ----------
     path : str
     length : int
-        In bytes.
+        Length of the object in bytes.
     after : str or None
-        The object that refers to it: it is requested `delay_ms` after that one has arrived.
+        The object that refers to this one. This object is requested `delay_ms` after the other has arrived.
     """
 
     path: str
@@ -95,11 +95,11 @@ class Video:
     Attributes
     ----------
     ladder_bps : tuple of int
-        Increasing.
+        Bit rates in increasing order.
     segment_ms : int
         Playing time of a segment.
     media_s : float or None
-        Playing time of the video; None: it is live, and a segment becomes available at its end.
+        Playing time of the video; None for a live video, in which a segment becomes available at its end.
     start_ns : int
         Start of a live video.
     """
@@ -132,7 +132,8 @@ class Video:
         ).encode()
 
     def segment(self, path: str) -> Answer:
-        """A segment by path, `/video/<representation>/<number>.m4s`; 404 if it does not exist, or not yet."""
+        """A segment by path, `/video/<representation>/<number>.m4s`; 404 if the segment does not exist, or does not
+        exist yet."""
         _, _, representation, name = path.split("/") if path.count("/") == 3 else ("",) * 4
         number, _, ending = name.partition(".")
         if ending != "m4s" or not (representation.isdigit() and number.isdigit()):
@@ -156,7 +157,7 @@ class Content:
     video: Video | None
 
     def answer(self, path: str) -> Answer:
-        """Body for a path: `/bytes/N` is N zeros."""
+        """Answer for a path: `/bytes/N` is N zeros."""
         if path.startswith("/bytes/") and path[7:].isdigit():
             return Answer(200, int(path[7:]))
         if path in self.page:

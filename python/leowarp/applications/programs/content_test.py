@@ -41,7 +41,7 @@ def test_paths_have_their_lengths():
     lengths = {path: content.answer(path).length for path in
                ("/bytes/17", "/", "/font-3.woff2", "/video/0/0.m4s", "/video/1/2.m4s")}  # fmt: skip
     assert list(lengths.values()) == [17, 18_000, 32_750, 250_000, 500_000]
-    # A video of 6 s with segments of 2.5 s has three of them.
+    # A video of 6 s with segments of 2.5 s has three segments.
     for path in ("/bytes/", "/font-4.woff2", "/video/2/0.m4s", "/video/0/3.m4s", "/video/0/1.mp4", "/video/x/1.m4s"):
         assert content.answer(path) is NOT_FOUND, path
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paced media frames over UDP, as in a call: a fixed number per second, each of several packets, without feedback.
+"""Paced media frames over UDP, as in a call: a fixed number of frames per second, each of several packets, without
+feedback.
 
 The receiver requests a stream; the sender sends each frame when it is due, as a burst of packets. There is no
 congestion control, retransmission or error correction: the results show the path's effect on frames directly.
@@ -17,9 +18,10 @@ from .measures import Measures, now_ns
 PAYLOAD_BYTES = 1200
 """Largest packet of WebRTC and QUIC on an unknown path (RFC 9000, 14)."""
 ASK = struct.Struct("!4sIII")
-"""Magic, frames per 1000 s, bit/s, number of frames."""
+"""The fields are: magic, frames per 1000 s, bit/s, number of frames."""
 PACKET = struct.Struct("!4sIHHqI")
-"""Magic, number of the frame, number of the packet in it, packets in it, sending time, length of the frame."""
+"""The fields are: magic, number of the frame, number of the packet in it, number of packets in it, sending time, length
+of the frame."""
 MAGIC = b"LEOF"
 ASK_AGAIN_S = 0.5
 LAST_WAIT_S = 2.0
@@ -28,7 +30,7 @@ LAST_WAIT_S = 2.0
 
 @dataclass(frozen=True)
 class Stream:
-    """What is sent.
+    """Settings of a stream.
 
     Attributes
     ----------
@@ -36,7 +38,7 @@ class Stream:
     bitrate_bps : int
         Bit rate of the frames without headers; all frames have equal length.
     count : int
-        How many frames.
+        Number of frames.
     """
 
     frames_per_s: float
@@ -45,7 +47,7 @@ class Stream:
 
     @property
     def frame_bytes(self) -> int:
-        """Minimum length: the header of a packet."""
+        """Length of a frame, at least that of a packet's header."""
         return max(PACKET.size, round(self.bitrate_bps / 8 / self.frames_per_s))
 
     def due_ns(self, number: int) -> int:

@@ -26,7 +26,7 @@ class Fetched:
     length : int
         Length of the body in bytes.
     body : bytes
-        Empty unless the body was requested to be kept.
+        The body; empty unless it was requested to be kept.
     """
 
     status: int
@@ -39,8 +39,8 @@ class Fetched:
 
 @dataclass
 class Asked:
-    """A request that shares a connection with others, while its answer arrives; None is stored for an unwanted
-    answer."""
+    """A request that shares a connection with others, while its answer arrives. `kept` is None if the body is not
+    wanted."""
 
     request_ns: int
     done: asyncio.Future[Fetched]
@@ -50,7 +50,7 @@ class Asked:
     kept: list[bytes] | None = None
 
     def answered(self) -> None:
-        """The last part of the answer has been read."""
+        """Note that the last part of the answer has been read."""
         first_ns = self.first_byte_ns or now_ns()
         body = b"".join(self.kept or ())
         self.done.set_result(Fetched(self.status or 0, self.request_ns, first_ns, now_ns(), self.length, body))
@@ -73,7 +73,7 @@ class Connection:
         Parameters
         ----------
         request_bytes : int
-            Length of the request's body, which is zeros; 0: a GET without a body.
+            Length of the request's body, which is zeros; with 0, the request is a GET without a body.
         keep : bool
             Whether the body should be returned.
 
@@ -154,7 +154,7 @@ async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
 
 
 def content_length(head: bytes) -> int | None:
-    """Fields of a head; None if it is malformed."""
+    """Value of Content-Length in a head; None if the head has no such field."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length":

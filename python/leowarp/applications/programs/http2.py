@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP/2 (RFC 9113) without TLS, with prior knowledge: a client's connection, and a server's handling of a connection.
 
-Streams, flow control and settings are complete. HPACK (RFC 7541) is limited to what this client and server send, and to
-the beginning of other servers' answers (the status as an index of the static table). Header fields are neither
-compressed nor stored in the dynamic table. There is no push and no priority: the server sends a frame of each stream in
-turn.
+Streams, flow control and settings are complete. HPACK (RFC 7541) is limited to the features that this client and server
+use, and to the beginning of other servers' answers (the status as an index of the static table). Header fields are
+neither compressed nor stored in the dynamic table. There is no push and no priority: the server sends a frame of each
+stream in turn.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class _Stream(Asked):
 
 
 class Http2:
-    """All requests share one connection: a `pageload.Way`."""
+    """A client's connection that all requests share: a `pageload.Way`."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
@@ -133,12 +133,13 @@ class Http2:
         self._waiting = bytearray()
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Send a request at once; the first request opens the connection. Raises OSError."""
+        """Send a request at once; the first request opens the connection. Raises OSError if the connection cannot be
+        opened."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
         await asyncio.shield(self._opened)
         number, self._next = self._next, self._next + 2
-        # :method GET, :scheme http, :authority, :path (RFC 7541, appendix A: 2, 6, 1, 4)
+        # The fields are :method GET, :scheme http, :authority, :path (RFC 7541, appendix A: 2, 6, 1, 4).
         block = b"\x82\x86" + literal(1, self._host.encode()) + literal(_PATH, path.encode())
         stream = _Stream(now_ns(), asyncio.get_running_loop().create_future(), kept=[] if keep else None)
         self._streams[number] = stream
@@ -147,7 +148,7 @@ class Http2:
 
     async def _open(self) -> None:
         reader, self._writer = await asyncio.open_connection(self._host, self._port, limit=1 << 20)
-        settings = struct.pack("!HIHI", 2, 0, _INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES)  # 2: no push
+        settings = struct.pack("!HIHI", 2, 0, _INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES)  # 2 (enable push): 0
         more = struct.pack("!I", CONNECTION_WINDOW_BYTES - FIRST_WINDOW_BYTES)
         self._writer.write(PREFACE + frame(SETTINGS, 0, 0, settings) + frame(WINDOW_UPDATE, 0, 0, more))
         self._reading = asyncio.create_task(self._read(reader))
@@ -187,7 +188,7 @@ class Http2:
             stream.answered()
 
     def _write(self, data: bytes) -> None:
-        """Send it together with all other data written at this instant, as one packet if it fits."""
+        """Send the data together with all other data written at this instant, as one packet if it fits."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._flush)
         self._waiting += data
@@ -204,7 +205,7 @@ class Http2:
         return 0
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Close the connection."""
         if self._opened is not None and self._opened.done() and self._opened.exception() is None:
             self._reading.cancel()
             self._writer.close()
@@ -212,7 +213,7 @@ class Http2:
 
 @dataclass
 class _Answering:
-    """An answer being sent: its remaining bytes, and the window of its stream."""
+    """An answer that is being sent: its remaining bytes, and the window of its stream."""
 
     left_bytes: int
     body: bytes | None

@@ -28,7 +28,7 @@ from .http11 import Asked, Fetched
 from .measures import now_ns
 
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""Same windows as for HTTP/2; aioquic's defaults of 1 MiB would limit most paths."""
+"""The windows are the same as for HTTP/2; aioquic's defaults of 1 MiB would limit most paths."""
 
 
 def _settings(*, is_client: bool) -> QuicConfiguration:
@@ -64,14 +64,15 @@ class _Client(QuicConnectionProtocol):
 
 
 class Http3:
-    """All requests share one connection: a `pageload.Way`."""
+    """A client's connection that all requests share: a `pageload.Way`."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
         self._opened: asyncio.Task[_Client] | None = None
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Send a request at once; the first request opens the connection. Raises OSError."""
+        """Send a request at once; the first request opens the connection. Raises OSError if the connection cannot be
+        opened."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
         client = await asyncio.shield(self._opened)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1) as needed by a player: one period, numbered segments of equal
+"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1). It covers a player's needs: one period, numbered segments of equal
 length."""
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Manifest:
     ids : tuple of str
         Bit rates of the first video's representations, ascending.
     ladder_bps : tuple of int
-        Their bit rates.
+        Bit rates of these representations.
     segment_ns : int
         Playing time of a segment.
     first : int
         Number of the first segment.
     count : int or None
-        Number of segments; None: live.
+        Number of segments; None for a live stream.
     start_ns : int or None
         Start of a live stream, on the clock of measurements.
     template : str
@@ -49,7 +49,7 @@ class Manifest:
 
 
 def manifest_of(text: bytes) -> Manifest:
-    """Reads an MPD.
+    """Read an MPD.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def manifest_of(text: bytes) -> Manifest:
     )
     count = start_ns = None
     if root.get("type", "static") == "static":
-        # The last segment may be shorter
+        # The last segment may be shorter.
         count = -(-round(_seconds(root.get("mediaPresentationDuration", "")) * 1e9) // segment_ns)
     else:
         began = datetime.datetime.fromisoformat(root.get("availabilityStartTime", "").replace("Z", "+00:00"))
@@ -89,7 +89,7 @@ def manifest_of(text: bytes) -> Manifest:
 
 
 def _seconds(text: str) -> float:
-    """A duration of XML Schema without days, such as PT1M30.5S."""
+    """A duration of XML Schema without days, such as PT1M30.5S, in seconds."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError(f"the manifest says {text!r} for a duration")

@@ -33,7 +33,7 @@ class Measures:
         self._file.close()
 
     def write(self, kind: str, **values: int | str | None) -> None:
-        """Writes one line.
+        """Write one line.
 
         Parameters
         ----------

@@ -20,11 +20,11 @@ class Way(Protocol):
         """The answer, its body if requested, and the number of the connection that carried it."""
 
     def close(self) -> None:
-        """Ends all connections."""
+        """Close all connections."""
 
 
 class Pool:
-    """HTTP/1.1 over up to this number of connections; a new one is opened if all others are busy."""
+    """HTTP/1.1 over a limited number of connections; a new connection is opened if all others are busy."""
 
     def __init__(self, host: str, port: int, most: int) -> None:
         self._host, self._port, self._most = host, port, most

@@ -40,7 +40,7 @@ class Playback:
             self._end_waiting(now_ns)
 
     def stop(self, now_ns: int) -> None:
-        """The viewer leaves: a startup or stall in progress has no end."""
+        """Stop when the viewer leaves: a startup or stall in progress has no end."""
         self.advance(now_ns)
         if self._waiting is not None:
             self._end_waiting(None)

@@ -30,8 +30,8 @@ def test_it_begins_once_enough_is_there_and_empties_by_the_clock(tmp_path):
 
 
 def test_a_stall_lasts_from_the_empty_buffer_until_enough_has_come(tmp_path):
-    # The buffer has 2 s of media at 1 s, so it is empty at 3 s. The media arriving at 5 suffice; if 4 s were needed to
-    # resume, the segment at 6 would.
+    # The buffer has 2 s of media at 1 s, so it is empty at 3 s. The media that arrive at 5 s suffice; if 4 s were
+    # needed to resume, the segment at 6 s would be needed, too.
     steps = ((1, 2), (5, 2), (6, 2))
     assert played(tmp_path, *steps) == ([2, 2, 3], [("startup", 0, 1), ("stall", 3, 5)])
     assert played(tmp_path, *steps, resume_s=4) == ([2, 2, 4], [("startup", 0, 1), ("stall", 3, 6)])

@@ -27,11 +27,11 @@ class Viewing:
     target_s : float
         No segment is requested while its arrival would make the buffer longer than this.
     begin_s, resume_s : float or None
-        Media required for the first picture, and after a stall; None: one segment.
+        Media required for the first picture, and after a stall; None: one segment is enough.
     latency_s : float
-        For a live stream: minimum distance from the live edge at which playback begins.
+        Minimum distance from the live edge at which playback of a live stream begins.
     play_s : float or None
-        The viewer leaves this long after the start; None: at the end of the video.
+        Time after the start at which the viewer leaves; None: at the end of the video.
     """
 
     rule: str
@@ -86,7 +86,7 @@ class _Player:
         self._throughput = Throughput()
 
     async def watch(self) -> None:
-        """From the first segment to the end of the last one's playback."""
+        """Play from the first segment to the end of the last one."""
         manifest = self._manifest
         number = manifest.first if manifest.start_ns is None else self._first_live(manifest.start_ns)
         last = None if manifest.count is None else manifest.first + manifest.count - 1
@@ -127,7 +127,7 @@ class _Player:
             await self._sleep(over_ns - now_ns())
 
     def _first_live(self, start_ns: int) -> int:
-        """The last segment that begins at least this far behind the live edge."""
+        """Number of the last segment that begins at least this far behind the live edge."""
         behind_ns = now_ns() - start_ns - self._latency_ns
         return self._manifest.first + max(0, behind_ns // self._manifest.segment_ns)
 

@@ -20,7 +20,7 @@ class Wanted:
     request_bytes, answer_bytes : int
         Lengths of the bodies.
     interval_s : float
-        Time between starts of transactions, if each is over by then; 0: back to back.
+        Time between starts of transactions, if each transaction is over by then; with 0, they run back to back.
     reconnect : bool
         Whether each transaction has its own connection, whose handshake counts.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of control groups, versions 1 and 2: those of the process's own group and of all its parents apply.
+"""Limits of control groups, versions 1 and 2: the limits of the process's own group and of all its parents apply.
 
 References: cgroups(7); Documentation/admin-guide/cgroup-v2.rst (memory.max, cpu.max), cgroup-v1/memory.rst, and
 scheduler/sched-bwc.rst (cpu.cfs_quota_us) of the kernel.
@@ -16,7 +16,7 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
-    """The smallest remainder under the limits of the group and its parents; None if none of them has a limit.
+    """The smallest remainder under the limits of the group and its parents; None if none of these groups has a limit.
 
     proc, root: The file that lists the process's groups, and the mount point of the hierarchies.
     """
@@ -34,7 +34,7 @@ def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
     quotas = []
     for directory in _directories("cpu", proc, root):
         words = _text(directory / "cpu.max").split()
-        # "max 100000", or microseconds of processor time per period, followed by the period.
+        # The text is "max 100000", or microseconds of processor time per period, followed by the period.
         if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
             quotas.append(int(words[0]) / max(1, int(words[1])))
         quota_us, period_us = _number(directory / "cpu.cfs_quota_us"), _number(directory / "cpu.cfs_period_us")

@@ -30,8 +30,8 @@ class Format(StrEnum):
 
 
 class Protocol(StrEnum):
-    """Packet numbers in a capture: the sequence number of ICMP echo, of TCP, of RTP (RFC 3550, 5.1), or a field of
-    UDP's payload."""
+    """Source of packet numbers in a capture: the sequence number of ICMP echo, of TCP or of RTP (RFC 3550, 5.1), or a
+    field of UDP's payload."""
 
     icmp = "icmp"
     icmp_reply = "icmp-reply"
@@ -58,7 +58,7 @@ class Order(StrEnum):
 
 
 class Drawn(StrEnum):
-    """A figure's format."""
+    """File format of a figure."""
 
     svg = "svg"
     pdf = "pdf"
@@ -70,14 +70,14 @@ _METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
 
 @dataclass(frozen=True)
 class Request:
-    """The fields are the arguments and options as typed; the methods contain the rules between them.
+    """Arguments and options as typed. The methods contain the rules between them.
 
     file: A path, or ``-`` for standard input.
-    threshold, buffer_threshold: DT and BT of RFC 5236, in packets; None: BT equals DT.
+    threshold, buffer_threshold: DT and BT of RFC 5236, in packets; with None, BT equals DT.
     loss_window: Number of packets after which a missing one counts as lost (RFC 4737).
     n_max: Largest n of n-reordering (RFC 4737, 5.3).
-    first, sent: Number of the first packet sent, and how many were sent: facts that no arrival shows.
-    bits: Width of numbers that wrap around; None: the protocol's, or no wrap-around.
+    first, sent: Number of the first packet sent, and the number of packets sent: facts that no arrival shows.
+    bits: Width of numbers that wrap around; with None, the width is the protocol's, or there is no wrap-around.
     flow: Index in the list of ``--flows``.
     field_offset, field_size, field_order: int or None, int, Order. Position of the number in a UDP payload, bytes.
     figures: Directory for the figures.
@@ -96,8 +96,8 @@ class Request:
         int | None,
         typer.Option(help="B_T: places in RBD's buffer; as --threshold if not given.", rich_help_panel=_METRICS),
     ] = None
-    # 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). A packet that is
-    # later than this would meet its own number again.
+    # The default is 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). A
+    # packet that is later than this would meet its own number again.
     loss_window: Annotated[
         int, typer.Option(help="RFC 4737: later by more numbers than this is lost.", rich_help_panel=_METRICS)
     ] = 65_536
@@ -156,7 +156,7 @@ class Request:
     json_: options.Json = False
 
     def source(self) -> Source:
-        """Facts that are not in the file itself.
+        """Facts that the file itself does not contain.
 
         Returns: Options of CSV, Parquet and captures as typed; `reordering.measure_file` decides which fit the file.
         """
@@ -187,7 +187,7 @@ class Request:
         )
 
     def formats(self) -> list[Drawn]:
-        """Formats of the figures; all of them if none was typed.
+        """Formats of the figures; all formats if none was typed.
 
         Raises ScenarioError if formats were typed and no figure is requested.
         """

@@ -33,7 +33,8 @@ def reorder(request: Request) -> None:
     if request.flows:
         _print_flows(file, source, request.json_)
         return
-    # Checked before the file is read, because a mistake in the options must not cost minutes of measurement.
+    # The formats are checked before the file is read, because a mistake in the options must not cost minutes of
+    # measurement.
     formats = request.formats()
     with _Shown(file) as shown:
         measured = reordering.measure_file(
@@ -55,7 +56,7 @@ def reorder(request: Request) -> None:
 
 # Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
-    """The measurement: the file, the flow, other content of a capture, and points to check (RFC 4737, 1.3).
+    """Facts about the measurement: the file, the flow, other content of a capture, and points to check (RFC 4737, 1.3).
 
     Returns: ``flow`` is None for text and tables, ``capture`` and ``captured_at`` for files that are no capture.
     """
@@ -80,7 +81,7 @@ def _say_skipped(skipped: list[Skip]) -> None:
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
     """The flows of a capture, from which the user chooses one by number.
 
-    Raises LeowarpError: As in `reordering.flows`: the file is no capture, or cannot be read.
+    Raises LeowarpError for the same reasons as `reordering.flows`: the file is no capture, or cannot be read.
     """
     from dataclasses import asdict
 
@@ -144,7 +145,8 @@ def _print_tables(measured: Measured, file: str) -> None:
 
 
 def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[str, int, float]]:
-    """Value or range of values, count and share: one line each if there are few, otherwise ranges that double in width.
+    """Text, count and share of each value or range: one line per value if there are few, otherwise ranges that double
+    in width.
 
     values, counts: sequences of int. Displacements or occupancies, and the number of packets with each; of equal
         length.
@@ -163,7 +165,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
         return [(str(value), count, count / total) for value, count in pairs]
     lines: dict[tuple[int, int], int] = {}
     for value, count in pairs:
-        # 0, 1, 2-3, 4-7, 8-15, ... and the same below 0
+        # The ranges are 0, 1, 2-3, 4-7, 8-15, ... and the same below 0.
         low = 1 << (abs(value).bit_length() - 1) if value else 0
         ends = (low, 2 * low - 1) if value > 0 else (1 - 2 * low, -low) if value else (0, 0)
         lines[ends] = lines.get(ends, 0) + count
@@ -174,14 +176,14 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
 
 def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Quantities by name; those of extent, gaps and runs have their group as a prefix.
+    """Quantities by name; those of the groups extent, gaps and runs have their group as a prefix.
 
     >>> _scalars({"received_pkts": 3, "extent": {"mean": 1.0}})
     [('received_pkts', 3), ('extent: mean', 1.0)]
     """
     lines = []
     for key, value in document.items():
-        # These have tables of their own, or are long lists.
+        # These have separate tables, or are long lists.
         if key in ("density", "buffer_density", "n_reordering", "overtaken_ratio"):
             continue
         if isinstance(value, dict):
@@ -208,7 +210,7 @@ def _name(file: str) -> str:
 
 
 def _flow_text(flow: Flow) -> str:
-    """A flow in words: its number, ends and protocol."""
+    """Text about a flow: its number, ends and protocol."""
     from leowarp.reordering.captures import described
 
     return f"flow {described(flow)}"

@@ -30,7 +30,7 @@ def print_comparison(runs: Sequence[Run]) -> None:
 
     print_causes(runs, causes(runs))
     print_sections(compared(directory_names([run.path for run in runs]), [run.summary for run in runs]))
-    # The first run's command is shown, because those of the others differ only in the path.
+    # The first run's command is shown, because the commands of the others differ only in the path.
     say(f"All scalars: leowarp show {shlex.quote(str(runs[0].path))} --metrics, and so on")
 
 
@@ -45,7 +45,7 @@ def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
 
 
 def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
-    """Differences between two runs, causes first; as JSON, or with `everything`, every scalar of every flow."""
+    """Print differences between two runs, causes first; as JSON, or with `everything`, every scalar of every flow."""
     from leowarp.cli.output import print_json
     from leowarp.results.differences import Part, differences
 
@@ -71,7 +71,7 @@ def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> Non
 
 
 def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Sequence[str] | None = None) -> None:
-    """Differences of the plans, modules, kernels and versions, one column per run."""
+    """Print differences of the plans, modules, kernels and versions, one column per run."""
     from leowarp.base.layout import directory_names
     from leowarp.cli.output import print_table
     from leowarp.results.differences import condensed, said

@@ -36,7 +36,7 @@ def print_group(group: Group, as_json: bool) -> None:
 
 
 def print_groups(groups: Sequence[Group]) -> None:
-    """Warnings of the runs, then one column of medians per group."""
+    """Print warnings of the runs, then one column of medians per group."""
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.medians import compared_groups, sentence
 
@@ -55,7 +55,7 @@ def print_groups(groups: Sequence[Group]) -> None:
 
 
 def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
-    """Groups side by side: their differences, medians, and a page with bands."""
+    """Print groups side by side: their differences and medians. Write a page with bands."""
     from leowarp import report
     from leowarp.cli.output import print_json
     from leowarp.cli.printed.comparison import print_causes

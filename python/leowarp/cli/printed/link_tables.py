@@ -25,8 +25,8 @@ class Order(StrEnum):
 
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
-    """Use, drops by cause and longest queues of the `top` directions of links and as many satellites, or of satellites
-    only.
+    """Print use, drops by cause and longest queues of the `top` directions of links and of the same number of
+    satellites, or of satellites only.
 
     Raises `TraceError` if only satellites are requested and none forwards packets.
     """
@@ -70,9 +70,10 @@ def _why_none(run: Run) -> str:
 
 
 def _sorted(frame: pd.DataFrame, by: Order) -> pd.DataFrame:
-    """Largest first; equal rows keep their order."""
+    """Rows of the frame, largest first; equal rows keep their order."""
     if by is Order.drops:
-        # min_count: if no cause is known (netem reports none), the sum is missing and not 0, and the row comes last.
+        # With min_count, the sum is missing and not 0 if no cause is known (netem reports none), and the row comes
+        # last.
         keys = frame[[f"dropped_{cause}_pkts" for cause in ("queue", "loss", "down")]].sum(axis=1, min_count=1)
     else:
         # Runs of older versions have the longest queue in packets only.
@@ -109,13 +110,13 @@ def _print_satellites(frame: pd.DataFrame, top: int, by: Order) -> None:
 
 
 def _drops(few: pd.DataFrame) -> dict[str, list[str | None]]:
-    """Drops by cause."""
+    """Drops by cause, as columns of text."""
     names = {"queue": "dropped: queue full", "loss": "lost on the link", "down": "lost: link down"}
     return {name: _numbers(few[f"dropped_{cause}_pkts"], 1, 0) for cause, name in names.items()}
 
 
 def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
-    """The longest queue in both units, with its instants."""
+    """The longest queue in both units, with its instants, as columns of text."""
     return {
         "longest queue, packets": _numbers(few["queue_max_pkts"], 1, 0),
         "first at, s": _numbers(few["queue_max_pkts_at_ns"], 1e9, 3),
@@ -125,7 +126,8 @@ def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
-    """One table if it fits the terminal, otherwise as few tables below each other as keep each part whole."""
+    """Print one table if it fits the terminal. Otherwise print as few tables below each other as keep each part
+    whole."""
     from leowarp.cli.output import fitting, print_table
 
     while parts:

@@ -22,7 +22,7 @@ SHOWN = 3
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
     """Print the sections of an overview below each other.
 
-    rest: Where to find the flows for which there is no space.
+    rest: Text that says where to find the flows for which there is no space.
     """
     for section in sections:
         names = [name for name, _ in section.rows]
@@ -70,7 +70,7 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     """Print all scalars of a summary under their own names, in groups, with one column per flow.
 
-    nulls: Whether to include those that are null for every flow.
+    nulls: Whether to include scalars that are null for every flow.
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
@@ -120,7 +120,7 @@ def _print_groups(
 
 
 def scalar_text(value: Any) -> str | None:
-    """Integers with separators, others with six digits; large ones without powers of ten."""
+    """Text of a scalar: integers with separators, others with six digits; large ones without powers of ten."""
     if isinstance(value, float):
         # From 1e6 on, %g would write a power of ten.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
 
-Each computes what a run computes before its guest boots, with the same functions on the same plan, so the output equals
-the content of the run directory.
+Each verb performs the computations of a run before its guest boots, with the same functions on the same plan. The
+output therefore equals the content of the run directory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def plan(
 
     resolved = plan_of(file, options.settings(set_, cc_module, leave_out))
     if isinstance(resolved.medium, Mobile):
-        # Imported here, because other plans do not need the packages behind it.
+        # The module is imported here, because other plans do not need the packages behind it.
         from leowarp.media import check
 
         check(resolved)
@@ -150,7 +150,7 @@ def routes(
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
-    # Ordered pairs are in this order: the direction there, then the direction back.
+    # The ordered pairs have this order: the forward direction, then the return direction.
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
     table = planned.table.to_pylist()
     fibres = skies.fibres(resolved)
@@ -189,7 +189,7 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
     """
     from leowarp.scenario.schema import Access
 
-    # The pairs of a chain have the names of its routers, the rows those of its hosts A and B.
+    # The pairs of a chain have the names of its routers, but the rows have the names of its hosts A and B.
     named_alike = plan.constellation is not None or isinstance(plan.medium, Access)
     return not named_alike or (row["source"], row["destination"]) in ways
 
@@ -217,8 +217,8 @@ def _ms(nanoseconds: int | None) -> str | None:
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
     """The plan of a scenario, a plan or a run directory, with `--set` applied.
 
-    settings: ``KEY=VALUE`` each.
-    Raises ScenarioError: As in `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
+    settings: Texts of the form ``KEY=VALUE``.
+    Raises ScenarioError for the same reasons as `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
     """
     from leowarp import scenario
 
@@ -229,7 +229,7 @@ def plan_of(file: Path, settings: list[str] | None) -> Plan:
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """The number of an option's text, in the quantity's stored unit (ns for a time); an error names the option.
+    """The number for an option's text, in the quantity's stored unit (ns for a time); an error names the option.
 
     quantity: A quantity of `leowarp.base.units`.
     option: The option as typed: ``--at``.

@@ -104,7 +104,7 @@ def _print_files(path: Path, found: Files) -> None:
 
 
 def _print_second_run(name: str, again: SecondRun) -> None:
-    """Print the verdict on each stage, and the differences."""
+    """Print the result for each stage, and the differences."""
     from leowarp.cli.output import note, print_table
 
     rows = [(stage.stage, len(stage.files), stage.verdict) for stage in again.stages]
@@ -130,7 +130,7 @@ def _print_left_out(kind: str) -> None:
 
 
 def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
-    """The last lines: the differences by name, or that there are none."""
+    """The last lines: the names of the files and stages that differ, or a statement that nothing differs."""
     from leowarp.verification.verdicts import first_difference, unconfirmed
 
     lines = []

@@ -36,7 +36,7 @@ def view(
     from leowarp.cli.output import print_json
 
     opened = [leowarp.open(run) for run in runs]
-    # A page of several runs belongs to none of them.
+    # A page of several runs belongs to none of these runs.
     within = out is None and len(opened) == 1
     target = opened[0].path / REPORT / rooms.FILE if within else Path(rooms.FILE) if out is None else out
     # The page is one more file of the run, so the manifest lists it with its checksum.

@@ -37,7 +37,7 @@ def build(choice: Choice = "default", json_: options.Json = False) -> None:
     """Build kernel and agent, once; does nothing if they are there."""
     from leowarp.cli.output import print_json
 
-    # Progress goes to stderr, so that stdout of `path` and of --json holds only the answer.
+    # Progress goes to stderr, so that stdout of `path` and of --json contains only the answer.
     image = built_image(choice)
     if json_:
         print_json(_facts(image))
@@ -167,7 +167,7 @@ def clean(
     if not root.is_dir():
         freed = 0
     else:
-        # lstat: the target of a link is neither counted nor removed.
+        # lstat is used, so that the target of a link is neither counted nor removed.
         freed = sum(file.lstat().st_size for file in root.rglob("*") if file.is_file())
         if not yes:
             # A question that nobody can answer would block a script for ever, or be answered by the end of a pipe.
@@ -247,7 +247,7 @@ def doctor(
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
-    """The last line of `doctor`: how much is missing, or the result of booting the guest.
+    """The last line of `doctor`: the number of missing things, or the result of booting the guest.
 
     checks: All checks, that of the boot last if there was one.
     booted: Whether a guest booted; None if none was started.
@@ -272,7 +272,7 @@ def _print_versions(json_: bool) -> None:
     kernels = sorted(
         {str(read_facts(file).get("linux_version")) for file in cache_place().glob("kernel/*/kernel.json")} - {"None"}
     )
-    # The cache has one kernel per recipe; the set has each version of Linux once.
+    # The cache has one kernel per recipe, but each version of Linux is listed once.
     facts: dict[str, Any] = {"leowarp": build_version(), **sources(), **library_versions(), "kernels_built": kernels}
     if json_:
         print_json(facts)
@@ -289,7 +289,7 @@ def built_image(choice: str | Path) -> GuestImage:
     """Kernel and agent, with messages and the build's progress on stderr.
 
     choice: A name of the shelf, a kernel tree or a binary; it counts as named by the user, who typed it.
-    Raises HostError, ScenarioError: As in `guest.guest_image`.
+    Raises HostError, ScenarioError for the same reasons as `guest.guest_image`.
     """
     from leowarp.base.progress import building
     from leowarp.guest import guest_image

@@ -100,7 +100,7 @@ def demo(
             {"name": f"madrid-tokyo-{name}", "run.duration": duration, "flows.0.congestion_control": name},
             label=name,
         )
-        # From the oldest to the newest, as in the table of README.
+        # The order is from the oldest to the newest, as in the table of README.
         for name in ("reno", "cubic", "bbr")
     ]
     # The image is built here and not in the runs, which are processes, so that its progress is shown once.

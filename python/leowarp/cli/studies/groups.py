@@ -31,7 +31,7 @@ class FileOrVerb(TyperGroup):
 
     def _with_verb(self, args: list[str]) -> list[str]:
         """The words, preceded by the default verb if they do not begin with a verb."""
-        # The context's permission is not used, because when the group itself is looked up, it is that of the parent.
+        # The context's permission is not used: when the group itself is looked up, it is the permission of the parent.
         is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
         return args if is_verb else [self.default, *args]
 

@@ -59,7 +59,7 @@ def run(
     """Make the runs of a study that are not there yet (the word `run` may be left out); status 5 if a run failed."""
     from leowarp import study as studies
 
-    # Done first, because a dry run needs no kernel, no trust and no directory.
+    # This is done first, because a dry run needs no kernel, no trust and no directory.
     if dry_run:
         _dry_run(file, out, json_)
         return
@@ -79,7 +79,7 @@ def run(
         note(f"leowarp: interrupted; what was made stays. To go on: {again}")
         sys.exit(INTERRUPTED_EXIT_CODE)
     _print_result(made, json_)
-    # A study is completed even if runs fail; the status tells scripts, the results tell people.
+    # A study is completed even if runs fail; the status is for scripts, the results are for people.
     if made.failures:
         raise typer.Exit(TraceError.exit_code)
 
@@ -168,7 +168,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
     """
     from leowarp.cli.output import print_json, print_table
 
-    # One column is read: the results of a large study have hundreds.
+    # Only one column is read, because the results of a large study have hundreds.
     runs = len(made.table(["run_id"]))
     failures = {run_id: error.message for run_id, error in made.failures.items()}
     if as_json:

@@ -54,8 +54,8 @@ class MobileChannel:
     def statistics(self) -> pa.Table:
         """The series beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
 
-        Returns: One row per statistic: its name, its state or level, its value, and the closed form or null. It is
-            computed once.
+        Returns: One row per statistic: its name, its state or level, its value, and the closed form or null. The table
+            is computed once.
         """
         return statistics(self.power, self.fading)
 
@@ -65,35 +65,35 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
 
     source: The name that the user typed, for messages.
     Returns: The channel, cut at the run's duration.
-    Raises ScenarioError if the plan has none.
+    Raises ScenarioError if the plan has no mobile channel.
     """
     if not isinstance(plan.medium, Mobile):
         raise ScenarioError(
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    # The draws are the same as the run's: one realisation from the seed, of which the timeline takes the rows.
+    # The random values are the run's: one realisation from the seed, of which the timeline takes the rows.
     realisation = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
     return MobileChannel(plan, plan.medium, fading_of(plan.medium), realisation)
 
 
 def title(channel: MobileChannel) -> str:
-    """Scenario, environment, speed, carrier, duration and seed.
+    """Title of the channel: scenario, environment, speed, carrier, duration and seed.
 
-    Returns: One line; without fading the scenario, duration and seed alone.
+    Returns: One line; without fading, only the scenario, the duration and the seed.
     """
     run = f"{channel.plan.run.duration_ns / 1e9:g} s, seed {channel.plan.run.seed}"
     if channel.fading is None:
         return f"{channel.plan.name}: no fading, {run}"
     return (
         f"{channel.plan.name}: {channel.fading.environment}, {channel.fading.elevation_deg:g} deg, "
-        # m/s to km/h.
+        # The factor converts m/s to km/h.
         f"{3.6 * channel.fading.speed_m_per_s:.6g} km/h, {channel.fading.carrier_hz / 1e9:g} GHz, {run}"
     )
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """The power series, and the model's values: shares and durations of the states, quantiles, mean.
+    """Rows about the power series, beside the model's values: shares and durations of the states, quantiles, mean.
 
     Returns: list of (name, value, closed form). Values are texts with units; None if a state or level did not occur or
         no closed form is known, which a table shows as a dash.
@@ -101,7 +101,7 @@ def level_rows(channel: MobileChannel) -> list[Row]:
     rows = channel.statistics.to_pylist()
 
     def line(name: str, row: dict[str, Any], scale: float, unit: str, digits: int) -> Row:
-        """A statistic's name, value and closed form, each times `scale`."""
+        """A statistic's name, value and closed form; the two values are multiplied by `scale`."""
         return name, *(
             None if row[key] is None else f"{row[key] * scale:.{digits}f} {unit}" for key in ("value", "closed_form")
         )
@@ -121,7 +121,7 @@ def level_rows(channel: MobileChannel) -> list[Row]:
 
 
 def fade_rows(channel: MobileChannel) -> list[Row]:
-    """Fades below some levels: Es/N0 at the level, crossings per second, mean duration.
+    """Rows about fades below some levels: Es/N0 at the level, crossings per second, mean duration.
 
     Returns
     -------
@@ -143,7 +143,8 @@ def fade_rows(channel: MobileChannel) -> list[Row]:
 
 
 def codeword_rows(channel: MobileChannel) -> list[Row]:
-    """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay of each, and of lost ones.
+    """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay of each; the last row is about
+    lost codewords.
 
     Returns: list of (outcome, share, delay). The delay is first_delay + n retransmission_delay, up to the decoding;
         None for lost codewords.
@@ -155,7 +156,7 @@ def codeword_rows(channel: MobileChannel) -> list[Row]:
             f"{100 * share:.3f} %",
             f"{(harq.first_delay_ns + again * harq.retransmission_delay_ns) / 1e6:g} ms",
         )
-        # Shares of all codewords, lost ones included, so that the column adds up to 100 %.
+        # The shares are of all codewords, including lost ones, so that the column adds up to 100 %.
         for again, share in enumerate(outcomes.decoded_shares(harq.retransmissions))
     ]
     return [*rows, ("lost", f"{100 * outcomes.loss_ratio:.3f} %", None)]
@@ -194,7 +195,8 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
         ``threshold_bits`` (None if the threshold depends on the rate of the code).
     """
     harq = harq_of(channel.mobile)
-    # Bits divided by bits per symbol, once per codeword period: what a band must carry if no codeword is sent again.
+    # The rate is bits divided by bits per symbol, once per codeword period: a band must carry it if no codeword is sent
+    # again.
     symbols = channel.realisation.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"
     return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
@@ -224,7 +226,7 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 def about(channel: MobileChannel) -> dict[str, object]:
     """Inputs of the channel.
 
-    Returns: Quantities under names that end in their unit; those of the fading are None without it.
+    Returns: Quantities under names that end in their unit; those of the fading are None if there is no fading.
     """
     fading = channel.fading
     return {

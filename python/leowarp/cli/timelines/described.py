@@ -46,7 +46,7 @@ def measurements(
     if path.suffix == ".toml":
         # A directory is a run and .toml a scenario, whatever --format is: no measurement format uses either.
         return [_of_plan(plan_of(path, settings), str(path))]
-    # A file may hold capacity without delays: a Mahimahi trace, a table of rates.
+    # A file may contain capacity without delays, for example a Mahimahi trace or a table of rates.
     kind = capacity_format_of(path) if format == "auto" and columns is None else None
     if kind is not None or format == "mahimahi":
         down, up, wall_ns = read_capacity(path, kind or format)
@@ -120,7 +120,7 @@ def lines(description: Description) -> dict[str, str]:
     if description.transfer is not None:
         values |= _transfer_lines(description.transfer)
     if description.transfer_back is not None:
-        # Retransmissions and windows are known only to the sender, and this is the receiver's file.
+        # Only the sender knows retransmissions and windows, and this is the receiver's file.
         values |= {
             name: value
             for name, value in _transfer_lines(description.transfer_back).items()
@@ -143,7 +143,7 @@ def lines(description: Description) -> dict[str, str]:
 
 
 def _delay_lines(description: Description) -> dict[str, str]:
-    """Mean and quantiles, ms: of round trips, or of one-way delays if there are no round trips."""
+    """Mean and quantiles of delays, ms: of round trips, or of one-way delays if there are no round trips."""
     if description.mean_ns is None:
         return {"delay": "every probe was lost"}
     values = {"delay, mean": f"{description.mean_ns / 1e6:.3f} ms"}
@@ -190,7 +190,7 @@ def _schedule_lines(description: Description) -> dict[str, str]:
 
 
 def _confidence_lines(description: Description) -> dict[str, str]:
-    """Confidence of the result, its alternatives, and the evidence of each test by itself."""
+    """Confidence of the result, its alternatives, and the evidence of each test separately."""
     finding = description.finding
     if finding is None:
         return {}
@@ -240,10 +240,10 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 
 
 def _loss_lines(description: Description) -> dict[str, str]:
-    """Lost probes, their runs, and how many are near a reconfiguration.
+    """Lost probes, their runs, and the number near a reconfiguration.
 
-    Near is within 1 s. The share of all probes near a reconfiguration is also given, because many losses there mean
-    little if many probes are there.
+    "Near" means within 1 s. The share of all probes near a reconfiguration is also given, because many losses there
+    mean little if many probes are there.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
@@ -288,7 +288,7 @@ def _table_loss_lines(loss: Loss) -> dict[str, str]:
 
 
 def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
-    """One line per slot: its beginning, its smallest delay, the step to it, its spike."""
+    """One line per slot: its beginning, its smallest delay, the step from the previous slot, its spike."""
     return [
         (f"{slot.t_ns / 1e9:.3f} s", _ms(slot.base_ns), _ms(slot.step_ns), _ms(slot.spike_ns))
         for slot in description.slots
@@ -298,7 +298,7 @@ def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
 def as_json(description: Description) -> dict[str, Any]:
     """A description as one object; quantiles are named by their percentage."""
     document = dataclasses.asdict(description)
-    # `asdict` returns only fields; these are properties computed from them.
+    # `asdict` returns only fields; these values are properties computed from the fields.
     document["loss"] |= {
         name: getattr(description.loss, name)
         for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")
@@ -324,7 +324,7 @@ def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> s
 
 
 def _chance(ratio: float) -> str:
-    """The value is never 100 %, because no data can prove that."""
+    """The value is never shown as 100 %, because no data can prove that."""
     return f"{min(100 * ratio, 99.9):.3g} %"
 
 

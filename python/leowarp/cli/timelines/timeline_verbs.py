@@ -121,14 +121,14 @@ _Columns = Annotated[
 
 
 def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
-    """The interval in ns and the columns, if they were given."""
+    """The interval in ns and the columns, if the user gave them."""
     from leowarp.base import units
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
     if format_ not in FORMATS:
         raise ScenarioError(f"--format: {format_} is no format", one_of(format_, FORMATS))
     interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
-    # As `measured.interval` has it.
+    # The limits are those of `measured.interval`.
     if interval_ns is not None and not 1_000 <= interval_ns <= 3_600_000_000_000:
         raise ScenarioError(f"--interval {interval}: outside 1 us to 1 h", "say how far apart the probes were")
     return interval_ns, parsed_columns(columns) if columns else None
@@ -190,7 +190,7 @@ def describe(
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
-    # One table for all files: the lines of the first file in its order, then those that only others have.
+    # There is one table for all files: the lines of the first file in its order, then those that only other files have.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:
@@ -219,7 +219,7 @@ def convert(
     # `describe` accepts both; `convert` writes only measurements, and neither a run nor a scenario is one.
     if file.is_dir() or file.suffix == ".toml":
         raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
-    # There is exactly one measurement here. Only a run has one for each of its flows, and runs were rejected above.
+    # There is exactly one measurement here. Only a run has one measurement per flow, and runs were rejected above.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
     for text in measurement.notes:
         note(f"{measurement.source}: {text}")

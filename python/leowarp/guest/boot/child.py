@@ -28,8 +28,8 @@ class Child:
     """A program in its own session. `launch.py` starts it, and it dies with this process.
 
     command: An absolute path, and arguments.
-    directory: Its working directory.
-    environment: Its complete environment.
+    directory: Working directory of the program.
+    environment: Complete environment of the program.
     output: File for everything that the program prints.
     descriptors: Descriptors of this process that the program gets in addition to the standard ones, each with its
         number in the program.
@@ -67,7 +67,7 @@ class Child:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
-                # An interruption. A new child sends its process id before it does anything else.
+                # This is an interruption. A new child sends its process id before it does anything else.
                 launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece
@@ -94,20 +94,20 @@ class Child:
     def has_ended(self, timeout_s: float) -> bool:
         """Whether the process has ended; waits for its end, but at most this long.
 
-        timeout_s: In real time; 0 does not wait.
+        timeout_s: Limit in real time; 0 does not wait.
         """
         assert self._ended is not None
         return bool(select.select([self._ended], [], [], timeout_s)[0])
 
     def reap(self) -> resource.struct_rusage:
-        """Wait for its end; return all resources that it used."""
+        """Wait for the end of the process; return all resources that it used."""
         if self.rusage is None:
             _, status, self.rusage = os.wait4(self.pid, 0)
             self.returncode = os.waitstatus_to_exitcode(status)
         return self.rusage
 
     def end(self) -> None:
-        """Kill it if it still runs; return once nothing of its session runs any more."""
+        """Kill the process if it still runs; return once no process of its session runs any more."""
         if self.rusage is None:
             # SIGKILL, because a guest that is stuck may ignore milder signals.
             os.kill(self.pid, signal.SIGKILL)
@@ -149,12 +149,12 @@ class _Launcher:
     def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         """Ask the launcher to start a guest. `descriptors` are the guest's output, the pipe for its process id, and
         others."""
-        # A launcher that has died does not answer, but its last words are readable.
+        # A launcher that has died does not answer, but its last output is readable.
         with suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self._socket, [json.dumps(request).encode()], descriptors)
 
     def end(self) -> str:
-        """End it, if it still runs; return its last words."""
+        """End the launcher if it still runs; return its last output."""
         return self._finish() or ""
 
 

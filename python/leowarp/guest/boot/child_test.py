@@ -49,7 +49,7 @@ def test_it_works_where_it_is_told_with_nothing_but_its_environment(start, tmp_p
     # User and system time are added, because a short process may have spent all its time in the kernel.
     assert usage.ru_utime + usage.ru_stime > 0
     assert child.returncode == 0
-    # Descriptor 3 belongs to the directory listing itself.
+    # The directory listing itself uses descriptor 3.
     assert (tmp_path / "console").read_text() == f"{tmp_path} {{'LC_ALL': 'C'}} True ['0', '1', '2', '3']\n"
 
 
@@ -119,7 +119,7 @@ def test_a_launcher_holds_nothing_of_its_guests_but_their_ends(start, launchers)
     first, second = (start("import time; time.sleep(3600)") for _ in range(2))
     [launcher] = launchers
     assert Path(f"/proc/{launcher.pid}/cwd").readlink() == Path("/")
-    # The parent's end of the launcher, and those of two guests
+    # The descriptors are the parent's end of the launcher, and those of two guests.
     wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 3], launcher)
     os.kill(first.pid, signal.SIGKILL)
     wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 2], launcher)
@@ -161,7 +161,7 @@ def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch
         # Popen also calls read, before there is a launcher.
         if launchers and not reads:
             reads.append(descriptor)
-            # Until the program's process id can be read
+            # This waits until the program's process id can be read.
             select.select([descriptor], [], [])
             raise KeyboardInterrupt
         return read(descriptor, size)

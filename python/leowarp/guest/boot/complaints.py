@@ -38,8 +38,8 @@ class Complaint:
     at: The function of a WARNING.
     text: Further text of a WARNING; may be empty.
     caller: The first function of a module in the call trace.
-    boot_ns: Time since boot when it was first printed.
-    count: How often it was printed. Most places in the kernel warn only once per boot.
+    boot_ns: Time since boot when the kernel first printed the complaint.
+    count: Number of times that the kernel printed the complaint. Most places in the kernel warn only once per boot.
     """
 
     headline: str
@@ -50,7 +50,7 @@ class Complaint:
     count: int = 1
 
     def sentence(self, loaded: list[str], start_ns: int | None) -> str:
-        """For the manifest and the report; `start_ns` as in `Complaints`."""
+        """The complaint as a sentence for the manifest and the report; `start_ns` as in `Complaints`."""
         kind = "a warning" if self.at is not None else "an error"
         often = "" if self.count == 1 else f" {self.count:,} times, first"
         when = " before the run's start"
@@ -78,7 +78,7 @@ class Complaints:
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
         # The complaint whose lines are being read: its key, and whether the next line is the first one after its
-        # headline
+        # headline.
         self._key: str | None = None
         self._is_next = False
 
@@ -123,7 +123,7 @@ class Complaints:
         key = self._key
         assert key is not None
         complaint = self._found[key]
-        # Printing takes no virtual time.
+        # Printing takes no virtual time, so all lines of a complaint have the same time.
         if boot_ns != complaint.boot_ns or text.startswith("---[ end trace"):
             self._key = None
             return

@@ -132,7 +132,7 @@ class Terminal(Consoles):
         self._said, said = os.pipe()
         control, self._control = os.pipe()
         self._gate, gate = os.pipe()
-        # One byte per change of the terminal's size, and one at the end of the context.
+        # Pipe with one byte per change of the terminal's size, and one byte at the end of the context.
         self._changed, self._change = os.pipe()
         fcntl.fcntl(gate, fcntl.F_SETPIPE_SZ, GATE_BYTES)
         os.set_blocking(self._change, False)
@@ -140,14 +140,14 @@ class Terminal(Consoles):
         self._own = [self._typed, self._said, self._control, self._gate, self._changed, self._change]
         self.descriptors = {end: FIRST + number for number, end in enumerate((typed, said, control, gate))}
         self.words = [f"con1=fd:{FIRST},fd:{FIRST + 1}", f"con2=fd:{FIRST + 2},fd:{FIRST + 3}"]
-        # True if there was input since the guest last paused that it has not read yet.
+        # Whether the guest has not yet read all input that was typed since it last paused.
         self._owed = False
         self._before: list[Any] = []
         self._escape = Escape()
 
     @property
     def size(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Size of the terminal: rows and columns."""
         with suppress(OSError):
             found = os.get_terminal_size(self._screen)
             if found.lines and found.columns:
@@ -207,17 +207,17 @@ class Terminal(Consoles):
                 self._release()
 
     def _piece(self) -> bytes:
-        """Typed input; empty: the terminal was closed."""
+        """Typed input; empty if the terminal was closed."""
         try:
             return os.read(self._keys, _PIECE_BYTES)
         except OSError as error:
-            # read(2): the error for a terminal that was hung up.
+            # EIO is the error of read(2) for a terminal that was hung up.
             if error.errno != errno.EIO:
                 raise
             return b""
 
     def _release(self) -> None:
-        """The guest continues, so its message must first be read completely."""
+        """Let the guest continue, so its message must first be read completely."""
         left = MESSAGE_BYTES
         while left and (piece := os.read(self._gate, left)):
             left -= len(piece)
@@ -228,7 +228,7 @@ class Escape:
     """Looks for `~.` at the beginning of a line of typed input, as ssh does. It ends the session even if the guest does
     not respond.
 
-    At that place, `~~` stands for one `~`.
+    At the beginning of a line, `~~` stands for one `~`.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the last words of a guest to one message that says what happened and what to do.
+"""Turns the last output of a guest into one message that says what happened and what to do.
 
 The texts are those of Linux 6.12 (arch/um, mm/oom_kill.c, kernel/panic.c).
 """
@@ -31,10 +31,10 @@ _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm
 _KILLED = "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer"
 _LESS_MEMORY = "dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory"
 
-# Long enough for a panic's reason and its context, short enough for a terminal
+# This is long enough for a panic's reason and its context, and short enough for a terminal.
 LAST_WORDS = 12
 LONGEST_WORD = 200
-# The agent's lines for the host, and the registers, raw stack, code and call traces of a panic
+# These are the agent's lines for the host, and the registers, raw stack, code and call traces of a panic.
 _FOR_MACHINES = re.compile(
     r"^\s*$|^\s*leowarp: \{|reboot: Power down$|^(?:\[[ \d.]+\] ?)?"
     r"(?:\s*$|R[A-Z0-9]{2}: [0-9a-f]{16}|Stack:|Code: | [0-9a-f]{8,16} [0-9a-f]{8,16}|Call Trace:|\s*\[<[0-9a-f]+>\] )"
@@ -119,7 +119,7 @@ _OVERWRITTEN = (
     "look for a stack that overflows (a function that calls itself, large local arrays), or memory that your module "
     "writes beyond its end"
 )
-# Readable reasons for panics
+# Readable reasons for panics.
 _REASONS = (
     (r"Kernel mode signal 8\b", "a division by zero, or a quotient that does not fit"),
     (
@@ -134,12 +134,12 @@ _REASONS = (
 
 @dataclass(frozen=True)
 class Words:
-    """The last words of a guest.
+    """The last output of a guest, and what is needed to explain it.
 
-    console: Its latest output. A message ends with the last lines of this output.
+    console: Latest output of the guest. A message ends with the last lines of this output.
     console_file: File with the guest's complete output; None: the file is in a directory that is removed.
     work: The guest's directory.
-    modules: Names of the user's modules in its kernel.
+    modules: Names of the user's modules in the guest's kernel.
     complaints: Earlier complaints of the guest's kernel (`complaints`), one sentence each.
     """
 
@@ -151,9 +151,9 @@ class Words:
 
 
 def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
-    """The error indicated by the end of a guest; None if it ended well.
+    """The error that explains the end of a guest; None if the guest ended well.
 
-    The agent's own words are used first, then the console, then the exit status. Each source is less specific than the
+    The agent's own error is used first, then the console, then the exit status. Each source is less specific than the
     one before.
 
     returncode: Exit status of the kernel program; negative: the signal that ended it.
@@ -189,7 +189,7 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
 
 
 def _of_panic(what: str, words: Words) -> tuple[str, str]:
-    """Message and hint for a panic: place in the code, reason, last words, and the module to check."""
+    """Message and hint for a panic: place in the code, reason, last output, and the module to check."""
     fault = fault_in(words.console, words.modules)
     where = f" {fault.described(words.modules)}" if fault else with_loaded(words.modules)
     meaning = next((f"{meaning}: " for pattern, meaning in _REASONS if re.search(pattern, what)), "")
@@ -206,10 +206,10 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
     """The error itself, or an error about the disk if the disk is full, which is then the cause. In that case the
-    guest's own words may be lost.
+    guest's own output may be incomplete.
 
     error: HostError or GuestError.
-    message, hint: What happened, and what to do.
+    message, hint: Text of the error, and its remedy.
     words: The disk space of its `work` is checked.
     """
     if free_space_bytes(words.work) < MIB:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boot the guest kernel on a timeline, watch it, collect its output.
+"""Boots the guest kernel on a timeline, watches it, and collects its output.
 
 Nothing that differs between machines, users or days may reach the guest. Its command line, its environment and the
 names of its files are constants, and its directory is `/proc/self/cwd` (hostfs does not accept a relative name).
@@ -71,7 +71,7 @@ class GuestResult:
     """Results of a guest that ran to its end.
 
     out_dir: Directory of the record files (design/interfaces.md, section 5).
-    end: Its `end.json`.
+    end: Content of the guest's `end.json`.
     cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; real time from launch to end.
     peak_memory_bytes: Largest resident size of the kernel program, including the guest's memory.
     kernel_warnings: Complaints of the guest's kernel, one sentence each (`complaints`).
@@ -90,7 +90,7 @@ class GuestResult:
 
 
 def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
-    """Everything that a run in `directory` needs of this machine, with the result of each check."""
+    """All requirements of a run in `directory` on this machine, with the result of each check."""
     _, place = host.memory_directory(memory_bytes, [directory])
     return [
         host.program(image.kernel, "the guest kernel"),
@@ -122,7 +122,7 @@ def drive(
     directory: Contains `in/` with `setup.json` and `events.bin`. The guest sees only this directory of the host, and
         writes to its subdirectory `out/`.
     console: File for everything that the guest prints.
-    duration_ns, seed, memory_bytes: As in the plan.
+    duration_ns, seed, memory_bytes: The same as in the plan.
     patience: Limits after which the guest counts as stuck.
     consoles: Host ends of the guest's consoles except the first; nothing by default.
     on_warning: Called with each of the result's `kernel_warnings` at the end, even if the user ends the guest.
@@ -168,8 +168,8 @@ def _initramfs(agent: Path, changed_ns: int) -> bytes:
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
     """The guest's kernel command line, which is the same on every machine for the same plan.
 
-    With `modules` of the user's, the kernel prints function names for a fault. `consoles` are words for connected
-    consoles.
+    If `modules` of the user are loaded, the kernel prints function names for a fault. `consoles` are words for
+    connected consoles.
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
@@ -194,7 +194,7 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
 
 @dataclass(frozen=True)
 class Spent:
-    """How a guest ended, and the resources that it used.
+    """State of a guest at its end, and the resources that it used.
 
     returncode: Exit status of the kernel program; negative: the signal that ended it.
     peak_memory_bytes: Largest resident size of the kernel program.
@@ -209,7 +209,7 @@ class Spent:
 class Watched:
     """One guest from boot to end.
 
-    `virtual_ns` is the last time that its agent reported, `error` the agent's first error.
+    `virtual_ns` is the last time that its agent reported, and `error` the agent's first error.
     """
 
     def __init__(
@@ -268,8 +268,8 @@ class Watched:
             # The kernel makes its memory file here. The file is sparse, so only memory in use takes space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
-            # Needed for kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the host
-            # would then kill each guest process that has lost its memory.
+            # This is needed for kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the
+            # host would then kill each guest process that has lost its memory.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
         words = command_line(memory_bytes, bool(self._modules), self._consoles.words)
@@ -282,7 +282,8 @@ class Watched:
         # A flood of messages takes no virtual time, and would fill the disk before the virtual clock advances.
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         with closing(Processor()) as processor:
-            # Done before the kernel starts a process of the guest, because children inherit their allowed processor.
+            # This is done before the kernel starts a process of the guest, because children inherit their allowed
+            # processor.
             processor.keep([child.pid])
             # A short guest is sampled during its start, too, because wait4 does not count its processes.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
@@ -291,7 +292,8 @@ class Watched:
                 now = time.monotonic()
                 cpu_s = usage.sample()
                 if self._consoles.is_still:
-                    # While the guest waits for its user, patience does not run: the user may take all day.
+                    # While the guest waits for its user, the limits of `patience` do not apply: the user may take all
+                    # day.
                     stuck = Standstill(self._patience)
                     continue
                 if processor.starved(now, cpu_s):
@@ -308,7 +310,7 @@ class Watched:
     def _stood_still(
         self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
     ) -> GuestError:
-        # Read before the kernel prints its position, which is a panic but not the cause.
+        # The output is read before the kernel prints its position, which is a panic but not the cause.
         words = self._words(console.text())
         message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
         is_in_kernel = stuck.is_in_kernel
@@ -338,7 +340,7 @@ class Watched:
         return diagnose.Words(console, kept, self._work, self._modules, complaints)
 
     def tell(self, on_warning: Callable[[str], None]) -> None:
-        """Pass on the kernel's complaints."""
+        """Pass the kernel's complaints to `on_warning`."""
         for sentence in self._complaints.sentences():
             on_warning(sentence)
 
@@ -351,7 +353,7 @@ class Watched:
         """The guest's `end.json`.
 
         Raises LeowarpError if the guest did not end well. The message is the agent's own error, the meaning of console
-            and exit status, or how far the guest got.
+            and exit status, or the virtual time that the guest reached.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)

@@ -2,19 +2,19 @@
 """Starts guest kernels for a thread of leowarp. It is called as `python -I -S launch.py PARENT_PID`, with a socket as
 standard input.
 
-A separate program, because subprocess' `preexec_fn` may deadlock in a parent with threads (Arrow has some).
-For each request, it makes a child of its own parent. The child writes its process id to a pipe and becomes the kernel.
-The host's accounting of a process begins at its clone and continues through `exec`, including peak memory (`exec_mmap`,
-fs/exec.c). A clone of this small program starts at its 10 MB; a clone of leowarp would start at hundreds of MB. One
-launcher serves all guests of the thread, because Python takes 20 ms to start.
+The launcher is a separate program, because subprocess' `preexec_fn` may deadlock in a parent with threads (Arrow has
+some). For each request, the launcher makes a child of its own parent. The child writes its process id to a pipe and
+becomes the kernel. The host's accounting of a process begins at its clone and continues through `exec`, including peak
+memory (`exec_mmap`, fs/exec.c). A clone of this small program starts at its 10 MB; a clone of leowarp would start at
+hundreds of MB. One launcher serves all guests of the thread, because Python takes 20 ms to start.
 
 The kernel dies with its parent, whatever kills the parent, even `kill -9`. The guest's own processes die with the
 kernel once it has set PTRACE_O_EXITKILL. If the kernel dies earlier, the host leaves these processes stopped for ever
 (`start_ptraced_child` of arch/um/os-Linux/start_up.c, and the first instants of each process). So when a kernel has
-ended, the launcher ends what is left of its guest. It outlives its parent to do this.
+ended, the launcher ends the remaining processes of its guest. The launcher outlives its parent to do this.
 
-A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. The last is a list of the kernel's
-numbers for further descriptors. In the request, these follow the descriptors of its output and of the pipe.
+A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` is a list of the kernel's
+numbers for further descriptors. In the request, these descriptors follow those of the kernel's output and of the pipe.
 """
 
 import contextlib
@@ -93,9 +93,9 @@ def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -
 
 
 def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe: int, *others: int) -> None:
-    """Become the kernel."""
-    # The process id is sent first of all, so that an interrupted leowarp ends exactly the process that has reported its
-    # id.
+    """Turn this process into the kernel."""
+    # The process id is sent before anything else, so that an interrupted leowarp ends exactly the process that has
+    # reported its id.
     os.write(pipe, str(os.getpid()).encode())
     # The session and its process group later identify the remaining processes of a guest.
     os.setsid()
@@ -106,8 +106,9 @@ def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe:
     if os.getppid() != parent_pid:
         os._exit(1)
     os.chdir(request["directory"])
-    # With this, MemTotal of the guest is equal at each boot. Containers may forbid it (EPERM). A failure is harmless:
-    # the command line and the agent set the buffers and table sizes that would otherwise follow from MemTotal.
+    # Without randomisation, MemTotal of the guest is equal at each boot. Containers may forbid this call (EPERM). A
+    # failure is harmless: the command line and the agent set the buffers and table sizes that would otherwise follow
+    # from MemTotal.
     libc.personality(ADDR_NO_RANDOMIZE)
     standard = [os.open(os.devnull, os.O_RDONLY), output, output]
     for own, number in [*zip(standard, range(3), strict=True), *zip(others, request["numbers"], strict=True)]:

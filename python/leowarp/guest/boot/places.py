@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place in its code where the guest's kernel was, found from its output: registers, call traces, loaded modules.
+"""The position of the guest's kernel in its code, found from its output: registers, call traces, loaded modules.
 
-Formats of Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). The output contains
-symbols from kallsyms, so every function of the kernel and of modules has a name.
+The formats are those of Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). The output
+contains symbols from kallsyms, so every function of the kernel and of modules has a name.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# %pS: function, offset, size, and the module in brackets. gcc adds .constprop.0, .isra.0, .part.0 to the names of
-# copies
+# The format %pS prints function, offset, size, and the module in brackets. gcc adds .constprop.0, .isra.0, .part.0 to
+# the names of copies.
 SYMBOL = r"(?P<function>\w+)[\w.]*\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)[^\]]*\])?"
 CALL = re.compile(rf"\[<[0-9a-f]+>\] (?:\? )?{SYMBOL}")
 """A line of a call trace. "?" means that the address was found on the stack, where it may remain from an earlier
 call."""
 
 _REGISTER = re.compile(rf"\bRIP: [0-9a-f]+:(?:{SYMBOL}|(?P<address>0x[0-9a-f]+))?")
-# The BUG() of asm-generic, which User Mode Linux uses
+# User Mode Linux uses the BUG() of asm-generic.
 _BUG = re.compile(r"BUG: failure at (?P<file>\S+):(?P<line>\d+)/(?P<function>\w+)\(\)!")
 
 
@@ -53,14 +53,14 @@ class Fault:
         return self.module or (self.caller.module if self.caller else None)
 
     def described(self, loaded: Sequence[str] = ()) -> str:
-        """Text for a message. If the output names no module, the `loaded` ones are named."""
+        """The fault as text for a message. If the output names no module, the text names the `loaded` ones."""
         if self.caller is not None:
             return f"{self.at}, with {self.caller} in its call trace"
         return self.at if self.module is not None else self.at + with_loaded(loaded)
 
 
 def with_loaded(modules: Sequence[str]) -> str:
-    """The user's loaded modules, as the end of a sentence; empty if none are loaded.
+    """The user's loaded modules, as text that ends a sentence; empty if no modules are loaded.
 
     >>> with_loaded(["mine", "yours"])
     ', with the modules mine and yours loaded'
@@ -74,7 +74,8 @@ def place_of(match: re.Match[str]) -> Place:
 
 
 def caller_in(text: str, at: Place | None = None) -> Place | None:
-    """The first function of a module, except `at` itself, in the call trace in `text`; None: there is none."""
+    """The first function of a module, except `at` itself, in the call trace in `text`; None if there is no such
+    function."""
     calls = (place_of(match) for match in CALL.finditer(text))
     return next((call for call in calls if call.module is not None and call != at), None)
 
@@ -82,10 +83,10 @@ def caller_in(text: str, at: Place | None = None) -> Place | None:
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
     """The kernel's position when it printed its registers or met BUG().
 
-    console: The kernel's output. If it contains several faults, the first counts, because the others are its
+    console: The kernel's output. If the output contains several faults, the first counts, because the others are its
         consequence.
     modules: Names of the user's modules, one C file each.
-    Returns: None if it printed neither.
+    Returns: None if the kernel printed neither.
     """
     if bug := _BUG.search(console):
         module = next((name for name in modules if bug["file"] == f"{name}.c"), None)

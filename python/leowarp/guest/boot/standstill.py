@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a guest counts as stuck, and where its kernel is at that time."""
+"""Decides when a guest counts as stuck, and finds the position of its kernel at that time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
 """Number of times that SIGSEGV is sent to a kernel before leowarp gives up."""
 ANSWER_S = 1.0
-"""Limit of the kernel's own time (`OwnTime`) until it has printed its answer, a few lines."""
+"""Limit of the kernel's own time (`OwnTime`) until the kernel has printed its answer, a few lines."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Standstill:
         self.calls: Calls | None = None
 
     def judge(self, now: Sample) -> str | None:
-        """Reason why the guest counts as stuck, or None. If the clock is not readable, the agent's messages replace
-        it."""
+        """Reason why the guest counts as stuck, or None. If the clock is not readable, the times in the agent's
+        messages are used instead."""
         # A stripped kernel has no symbols, so its clock cannot be read from memory.
         clock_ns = now.clock_ns if now.clock_ns is not None else now.heard_ns
         # The agent reports once per virtual second. A kernel whose clock advances while its only program is dead
@@ -108,9 +108,9 @@ class Standstill:
 
     @property
     def is_in_kernel(self) -> bool | None:
-        """Whether the kernel itself computes. If not, a program computes or makes system calls in a loop.
+        """Whether the kernel itself uses the processor. If not, a program computes or makes system calls in a loop.
 
-        None: this is unknown, because virtual time advances, or because calls are not recorded.
+        None if this is unknown, because virtual time advances, or because calls are not recorded.
         """
         assert self._last is not None
         is_busy = self._last.kernel_cpu_s - self._kernel_cpu_at_life_s > self._patience.frozen_cpu_s / 2
@@ -118,11 +118,11 @@ class Standstill:
 
 
 def make_kernel_tell(child: Child, has_modules: bool) -> None:
-    """Make a guest's computing kernel print its position with function names. This ends the guest.
+    """Make a guest's kernel that computes without end print its position with function names. This ends the guest.
 
     User Mode Linux treats an external SIGSEGV as a bad address at the current instruction. It prints its registers and
     panics (segv, arch/um/kernel/trap.c). If the kernel had page tables to write or was copying from a process, it
-    attributes the signal to that and continues. Then the signal is sent again.
+    attributes the signal to that work and continues. Then the signal is sent again.
 
     child: A child of this process.
     has_modules: Whether to wait for an instruction of a module, because a module's loop may spend most of its time in
@@ -157,10 +157,11 @@ def _stopped_in_module(pid: int) -> bool:
 def _is_in_module(pid: int) -> bool:
     """Whether a stopped kernel is at an instruction outside its own program. Only modules have code there."""
     with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
-        # Fields of proc(5): the number (-1 outside a system call), and at the end stack pointer and program counter
+        # The fields are those of proc(5): the number (-1 outside a system call), and at the end stack pointer and
+        # program counter.
         instruction, program = int(file.read().split()[-1], 16), os.readlink(f"/proc/{pid}/exe")
         for line in maps:
-            # Fields: range, access, offset, device, inode, and the file's name
+            # The fields are: range, access, offset, device, inode, and the file's name.
             words = line.split(maxsplit=5)
             begin, end = (int(word, 16) for word in words[0].split("-"))
             if begin <= instruction < end:
@@ -173,7 +174,7 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
     """Message about a guest with a program that stops virtual time.
 
     program: The guest's program on its processor.
-    then, now: When virtual time last advanced, and now.
+    then, now: System calls up to the last advance of virtual time, and up to now.
     """
     made, hint = polling(then, now)
     culprit = f"; the program on its processor: {program}" if program else ""
@@ -183,8 +184,8 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
     """Message about a guest whose kernel computes endlessly.
 
-    fault: The position of the kernel; None: it was not printed.
-    modules: Names of the user's modules in it.
+    fault: The position of the kernel; None if the kernel did not print it.
+    modules: Names of the user's modules in the kernel.
     """
     where = f"is {fault.described(modules)}" if fault else f"computes{with_loaded(modules)}"
     message = f"the guest stands still: {why}; its kernel {where}"

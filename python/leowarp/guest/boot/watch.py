@@ -80,7 +80,7 @@ class GuestMemory:
                 memory.seek(address)
                 return memory.read(size_bytes)
         except (OSError, ValueError):
-            return None  # the process has ended, or the host forbids access: unknown
+            return None  # The process has ended, or the host forbids access, so the value is unknown.
 
 
 @dataclass
@@ -118,12 +118,12 @@ class Usage:
 
     @property
     def total_s(self) -> float:
-        """CPU seconds at the last sample, of the kernel program and of each process it ever had."""
+        """CPU seconds at the last sample, of the kernel program and of all its processes so far."""
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Time that `wait4` does not count for a kernel program, which is that of processes it did not wait for, as
-        last seen.
+        """Processor time that `wait4` does not count for a kernel program: that of processes for which the program did
+        not wait, at their last sample.
 
         The program must have ended and not been reaped.
         """
@@ -151,8 +151,8 @@ def members_of_session(session: int) -> list[int]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                # Fields 3 to 6 of proc(5) are state, parent, process group and session. They follow a name that may
-                # contain anything.
+                # Fields 3 to 6 of proc(5) are state, parent, process group and session. These fields follow a name that
+                # may contain anything.
                 fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
             except (FileNotFoundError, ProcessLookupError):
                 continue
@@ -179,18 +179,18 @@ class Console:
             self.size_bytes += len(chunk)
             self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
             *lines, self._partial = (self._partial + chunk).split(b"\n")
-            # An endless line must not take unlimited memory
+            # An endless line must not take unlimited memory.
             self._partial = self._partial[-CONSOLE_KEPT_BYTES:]
             for line in lines:
                 message = _message(line)
                 yield line.decode("utf-8", "replace") if message is None else message
 
     def text(self) -> str:
-        """The last 64 kB."""
+        """The last 64 kB of the output."""
         return self.tail.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the console's file."""
         self._file.close()
 
 
@@ -201,4 +201,4 @@ def _message(line: bytes) -> dict | None:
     try:
         return json.loads(b"{" + rest)
     except ValueError:
-        return None  # interrupted by a kernel message in its middle: stays in the console's text
+        return None  # A kernel message interrupted this line, which stays in the console's text.

@@ -40,7 +40,8 @@ def test_usage_counts_a_process_and_its_children(spawn):
     process = spawn([sys.executable, "-S", "-c", BURN], stdin=PIPE, stdout=PIPE, start_new_session=True)
     told_s = sum(float(process.stdout.readline()) for _ in range(2))
     usage = Usage(process.pid)
-    # The host rounds user and system time of each process down to ticks. Each process sleeps by now, or will soon.
+    # The host rounds user and system time of each process down to ticks. Each process sleeps by now, or will sleep
+    # soon.
     assert told_s - 4 / TICKS_PER_S <= usage.sample() <= 2 * told_s
     assert len(members_of_session(process.pid)) == 2
     os.killpg(process.pid, signal.SIGKILL)

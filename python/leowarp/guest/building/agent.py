@@ -37,7 +37,7 @@ class Agent:
     """A built agent.
 
     program: A static program, the guest's `/init`.
-    facts: Its origin: sha256 of the sources, the compiler's version, sha256 of the program.
+    facts: Origin of the agent: sha256 of the sources, the compiler's version, sha256 of the program.
     """
 
     program: Path
@@ -77,7 +77,8 @@ def agent(
     def make(entry: Path) -> None:
         on_message("building the agent (cargo)")
         program = entry / "leowarp-agent"
-        # All checkouts share one directory of objects. Nobody else may build into it between cargo's end and the copy.
+        # All checkouts share one directory of objects. No other process may build into this directory between cargo's
+        # end and the copy.
         with locked(cache_root() / "cargo-target.lock", "agent", on_message):
             shutil.copyfile(_cargo_build(checkout, on_wait), program)
         program.chmod(0o755)
@@ -134,7 +135,7 @@ def _compiler() -> str:
 def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     """Run cargo. Returns the program in the directory of objects, which all checkouts share.
 
-    Raises HostError: With the first errors of cargo, and the name of the file with its complete output.
+    Raises HostError with the first errors of cargo, and the name of the file with its complete output.
     """
     target = cache_folder("cargo-target")
     # Panic messages contain source paths. Without remapping, the same recipe would give different bytes in another
@@ -146,12 +147,12 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
         f"--remap-path-prefix={checkout}=leowarp",
         f"--remap-path-prefix={cargo_home}=cargo",
     ]
-    # The separator of CARGO_ENCODED_RUSTFLAGS; with it, a blank in a path does not end a flag.
+    # This is the separator of CARGO_ENCODED_RUSTFLAGS; with it, a blank in a path does not end a flag.
     environment = {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        # Output goes into a file, not a pipe: nobody reads while `on_wait` runs, and a full pipe would block cargo for
-        # ever.
+        # Output goes into a file, not a pipe: no reader runs while `on_wait` runs, and a full pipe would block cargo
+        # for ever.
         with own_session(command, stdout=output, cwd=checkout, environment=environment) as process:
             while process.poll() is None:
                 on_wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache of build results. Each content key has a directory, which is either complete or absent.
+"""Cache of build results. Each content key has a directory that is either complete or absent.
 
 An entry is made in a directory beside its final place and then renamed, so that an interrupted build leaves nothing
 that looks complete. `files.json` holds the sha256 of each file; an entry that does not match is reported and rebuilt.
@@ -30,7 +30,7 @@ from leowarp.base.ownership import demand_own, make_directory, open_lock
 CHECKSUMS = "files.json"
 
 MOST_FACTS_BYTES = 1 << 20
-"""Maximum size of `files.json`, and of an entry's own record. Those of a kernel have 1 kB."""
+"""Maximum size of `files.json`, and of an entry's own record. These files have 1 kB for a kernel."""
 
 
 def cache_root() -> Path:
@@ -53,7 +53,7 @@ def demand_own_cache(place: Path) -> None:
 def cache_folder(kind: str) -> Path:
     """Directory for one kind of entry; it may not exist yet.
 
-    Raises HostError: As `cache_root`.
+    Raises HostError for the same reasons as `cache_root`.
     """
     folder = cache_place() / kind
     demand_own_cache(folder)
@@ -78,7 +78,7 @@ def cache_place() -> Path:
 
 
 def demand_path_for_make(attempted: str) -> None:
-    """Reject a cache whose path make cannot build in. This message is clearer than make's.
+    """Reject a cache with a path in which make cannot build. This message is clearer than make's.
 
     attempted: The action that needs the cache: "building the guest kernel".
     Raises HostError if its path has a blank, or another character with a special meaning for make, kbuild's shell lines
@@ -123,7 +123,8 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
 
 
 def faults(entry: Path) -> list[str]:
-    """Problems with an entry's files: missing or changed since it was built. Empty = sound."""
+    """Problems with an entry's files: missing or changed since it was built. The list is empty if the entry is
+    sound."""
     try:
         # An entry without its list was never completed, or was damaged. It is rebuilt in both cases.
         recorded = _recorded(entry / CHECKSUMS)
@@ -182,11 +183,11 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
-    """A sound entry that was built from this recipe by any compiler; of several, the last by name; None if there is
-    none.
+    """A sound entry that was built from this recipe by any compiler. If there are several, it is the last by name; None
+    if there is none.
 
     kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
-    recipe_sha256: As `recipe.recipe_sha256`: leowarp's own inputs, without source and compiler.
+    recipe_sha256: The value of `recipe.recipe_sha256`: leowarp's own inputs, without source and compiler.
     """
     # An entry of any compiler is acceptable: this is used where there is no compiler, and the recipe determines the
     # guest's behaviour.
@@ -209,8 +210,8 @@ def entry_or_build(
     Two processes that want the same entry build it once: the second waits for the first.
 
     kind, key: Folder and name below the cache's root.
-    build: Fills the given empty directory. The entry is locked while it runs.
-    on_message: Called with a line of text if another process is waited for, or if the existing entry is damaged.
+    build: Fills the given empty directory. The entry is locked while `build` runs.
+    on_message: Called with a line of text if this process waits for another one, or if the existing entry is damaged.
     root: Replaces `cache_root`.
     Raises HostError if the cache cannot be written, or if somebody else can write to it. Errors of `build` are passed
         on, and the entry then remains absent.
@@ -264,7 +265,7 @@ def _writable(home: Path) -> Iterator[None]:
     try:
         make_directory(home)
         made = True
-        # Checked again, because in a sticky directory somebody else may have created the directory first.
+        # The owner is checked again, because in a sticky directory somebody else may have created the directory first.
         demand_own_cache(home)
         yield
     except OSError as error:
@@ -281,8 +282,8 @@ def _writable(home: Path) -> Iterator[None]:
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock file. If another process holds it, print one message and wait.
 
-    path: Created if missing, and never removed: two processes could lock a removed name at once.
-    kind: What is being built, for the message.
+    path: The lock file. It is created if missing, and never removed: two processes could lock a removed name at once.
+    kind: The object that is being built, for the message.
     Raises HostError if the file is not a plain file, for instance a symbolic link. The content of the file is never
     changed.
     """
@@ -303,7 +304,7 @@ def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator
                 if not told:
                     on_message(f"another leowarp is building the {kind}: waiting for it")
                     told = True
-                # LOCK_NB and a sleep instead of a blocking flock, so that the message comes first and Ctrl-C ends the
-                # wait.
+                # LOCK_NB and a sleep are used instead of a blocking flock, so that the message comes first and Ctrl-C
+                # ends the wait.
                 time.sleep(0.2)
         yield

@@ -23,7 +23,7 @@ CURVE = (
 )  # fmt: skip
 # Processor time of the parts; only the ratios matter. Unpacking and packing use one core, compiling uses all.
 UNPACK_S, COMPILE_S, PACK_S = 22.0, 480.0, 5.0
-# One line of kbuild per file made
+# kbuild prints one such line per file that it makes.
 STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
 _PACK = "leowarp: pack"
 
@@ -34,7 +34,7 @@ class Course:
     """Reports the progress of a build to `on_progress`.
 
     on_progress: Called with a `BuildProgress` for each step, and a few times per second while the source is unpacked.
-    clock: Seconds; by default the machine's monotonic clock.
+    clock: Function that returns seconds; by default the machine's monotonic clock.
     """
 
     def __init__(self, on_progress: OnProgress, clock: Callable[[], float] = time.monotonic) -> None:
@@ -49,7 +49,7 @@ class Course:
         self._ends = {"unpack": UNPACK_S / whole_s, "compile": (UNPACK_S + compile_s) / whole_s, "pack": 1.0}
 
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
-        """Called when this number of bytes of the compressed source have been read.
+        """Process the news that this number of bytes of the compressed source have been read.
 
         done_bytes, whole_bytes: Sizes of the compressed tarball.
         """
@@ -57,9 +57,9 @@ class Course:
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
 
     def printed(self, line: str) -> None:
-        """Called when the build has printed this line.
+        """Process a line that the build has printed.
 
-        line: From kbuild (a step) or from guest/build.sh ("leowarp: pack"); any other line changes nothing.
+        line: A line from kbuild (a step) or from guest/build.sh ("leowarp: pack"); any other line changes nothing.
         """
         if line.startswith(_PACK):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
@@ -77,7 +77,7 @@ class Course:
         if stage != self._stage:
             self._stage, self._stage_began_s = stage, now_s
         if self._began_share is None:
-            # A kept tree needs no unpacking
+            # A kept tree needs no unpacking.
             self._began_share = 0.0 if stage == "unpack" else self._ends["unpack"]
         done_share = (share - self._began_share) / (1 - self._began_share)
         self._on_progress(
@@ -88,8 +88,8 @@ class Course:
 def share_of_steps(steps: int) -> float:
     """Share of the processor time of all steps that is spent after this number of steps.
 
-    steps: From 0. Above `STEPS`, as in a newer tree, the share is 1.
-    Returns: 0 to 1, linear between the points of `CURVE`.
+    steps: Number of steps, from 0. Above `STEPS`, as in a newer tree, the share is 1.
+    Returns: A share from 0 to 1, linear between the points of `CURVE`.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
     (0.0, 0.472, 1.0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks for everything that this machine may lack for building and running the guest.
+"""Checks of everything that this machine needs for building and running the guest.
 
-One `Check` per line of `leowarp doctor`, passed or not; nothing is built, fetched or booted here.
+Each line of `leowarp doctor` is one `Check`, passed or not; nothing is built, fetched or booted here.
 """
 
 import os
@@ -25,7 +25,8 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.host import MIB, Check
 
 DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
-# Measured maximum: 904 MiB, while kernel and agent are built (design/kernel-config.md, "What the build needs on disk")
+# The measured maximum is 904 MiB, while kernel and agent are built (design/kernel-config.md, "What the build needs on
+# disk").
 BUILD_SPACE_BYTES = 1000 * MIB
 RUST_LEAST = (1, 85)
 PYTHON_LEAST = (3, 11)
@@ -40,7 +41,7 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
     An installation with a built guest (a wheel) does not need compilers.
 
     memory_bytes: Memory of the guest to be booted. It determines the checks of memory file and address space.
-    Returns: In display order.
+    Returns: Checks in display order.
     """
     # Checks are in order of importance: without the right machine, nothing else matters.
     checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
@@ -82,10 +83,10 @@ def _python() -> Check:
 
 
 def _native() -> Check:
-    """Whether the package's compiled library loads. With an older glibc it does not."""
+    """Whether the package's compiled library loads. The library does not load with an older glibc."""
     needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
     try:
-        # Imported here, so that a missing library becomes a line of the table
+        # The import is here, so that a missing library becomes a line of the table.
         from leowarp.reordering.native import native
     except HostError as error:
         return Check("native library", False, error.message, needed, error.hint)
@@ -115,7 +116,7 @@ def _cache() -> Check:
 
 
 def _path_for_make() -> Check:
-    """Whether make can build in the cache. Only its path is checked."""
+    """Whether make can build in the cache. Only the cache's path is checked."""
     name, needed = "path of the cache", "letters, digits and / . _ + @ ~ - alone, for make"
     try:
         demand_path_for_make("building")
@@ -148,12 +149,12 @@ def _static_libc() -> Check:
         return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))
     done = subprocess.run(["gcc", "-print-file-name=libc.a"], capture_output=True, text=True, check=False)
     path = done.stdout.strip()
-    # gcc prints only the file's name if it finds none
+    # If gcc finds no such file, it prints only the file's name.
     return Check(name, os.path.isabs(path), path or "gcc does not answer", needed, host.apt(["libc6-dev"]))
 
 
 def _source() -> Check:
-    """Whether the kernel's source is here, or apt can fetch it. If neither, it is fetched by its checksum when
+    """Whether the kernel's source is on this machine, or apt can fetch it. Otherwise it is fetched by its checksum when
     needed."""
     source = local_source()
     if source is not None:

@@ -25,7 +25,7 @@ class GuestImage:
     kernel: The kernel program (User Mode Linux).
     agent: The guest's init, a static program.
     symbols: Addresses of the kernel's variables that are read from outside; may be empty.
-    kernel_facts, agent_facts: Their origin, as recorded in the manifest.
+    kernel_facts, agent_facts: Origin of kernel and agent, as recorded in the manifest.
     """
 
     kernel: Path
@@ -46,12 +46,12 @@ def guest_image(
     on_message: Callable[[str], None] = lambda text: None,
     on_progress: Callable[[BuildProgress], None] = silent,
 ) -> GuestImage:
-    """Kernel and agent for a run. Missing ones are built in parallel.
+    """Kernel and agent for a run. If one of them is missing, it is built; two missing ones are built in parallel.
 
     An error in either build, or Ctrl-C, also ends the other build and leaves no process.
 
     kernel_choice: str, Path or Guest. A name on the shelf, a kernel tree, or a kernel binary, as the user named it. A
-        plan's section on its guest is also accepted; it records who named the kernel.
+        plan's section about its guest is also accepted; it records who named the kernel.
     on_message, on_progress: Called with a line of text (from two threads), and with the progress of the kernel's build.
     Raises HostError if a requirement of a build is missing, or a build fails.
     Raises ScenarioError if `kernel_choice` is not a kernel, or if a file names it and the user never accepted it
@@ -86,7 +86,7 @@ def guest_image(
             built_kernel = kernel(named, on_message=on_message, on_progress=progress)
             built_agent = future.result()
         except _EndedByOther:
-            future.result()  # raises the agent's error
+            future.result()  # This raises the agent's error.
             raise
         finally:
             abandoned.set()
@@ -96,7 +96,7 @@ def guest_image(
 
 
 class _EndedByOther(Exception):
-    """The other build has failed."""
+    """Raised in the build of the agent if the build of the kernel has failed."""
 
 
 def _end_if(event: threading.Event) -> None:

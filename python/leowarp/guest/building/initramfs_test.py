@@ -34,7 +34,7 @@ def test_the_archive_is_the_same_everywhere(tmp_path):
     init = tmp_path / "agent"
     init.write_bytes(b"program")
     archive = initramfs(init)
-    # Golden value: a change of these bytes changes the initial memory of every run
+    # This is a golden value: a change of these bytes changes the initial memory of every run.
     assert hashlib.sha256(archive).hexdigest() == GOLDEN_SHA256
     assert len(archive) % 512 == 0
 

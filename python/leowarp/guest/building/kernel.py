@@ -44,7 +44,8 @@ KIND = "kernel"
 # Variables that are read from outside while the kernel runs: the clock, and those needed to name the running program.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks", system_calls.SYMBOL}
 SHOWN_ERRORS = 5
-# "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and messages of build.sh itself
+# Examples are "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and messages of build.sh
+# itself.
 _OF_COMPILER = re.compile(r"\b(fatal )?error: |undefined reference to|multiple definition of|No space left on device")
 _OF_OTHERS = re.compile(r"\berror\b|Error |\*\*\*|not found|No such file")
 
@@ -136,7 +137,8 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
     else:
         source = own_source(Path(shelved.source)) if shelved.is_own else local_source() or fetch_source(on_message)
         facts = {"source": source.version, "source_sha256": source.sha256}
-    # leowarp's objects must fit the source for which they were written. Another source may lack what an object uses.
+    # leowarp's objects must fit the source for which they were written. Another source may lack something that an
+    # object uses.
     leave_out = shelved.is_own or bool(shelved.patches)
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 
@@ -146,7 +148,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 growing = scratch / "unpacking"
                 if source is not None:
                     on_message(f"unpacking {source.tarball.name} {source.version}")
-                    # A patch may change files that are not compiled, so the whole source is unpacked
+                    # A patch may change files that are not compiled, so the whole source is unpacked.
                     unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
                 else:
                     assert tree is not None
@@ -154,7 +156,8 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 (unpacked,) = (path for path in growing.iterdir() if path.is_dir())
                 for patch in shelved.patches:
                     _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
-                # Renamed only once it is complete, so that an interrupted unpacking does not look like a tree.
+                # The tree is renamed only once it is complete, so that an interrupted unpacking does not look like a
+                # tree.
                 growing.rename(scratch / "source")
             (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
             build.run(top, scratch / "build", entry)
@@ -165,7 +168,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
 def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
     """Apply a patch to an unpacked tree.
 
-    Raises HostError if it does not apply, or patch(1) is missing.
+    Raises HostError if the patch does not apply, or patch(1) is missing.
     """
     command = ["patch", "-p1", "--forward", "--batch", "--silent", "-d", str(tree), "-i", str(patch)]
     try:
@@ -182,8 +185,8 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel from the user's tree, with those of leowarp's objects that fit it. The others are left out and reported
-    (`left_out`).
+    """A kernel from the user's tree, with those of leowarp's objects that fit it. The other objects are left out and
+    reported (`left_out`).
 
     Raises ScenarioError if the directory is not a Linux tree with ``arch/um``.
     """
@@ -203,7 +206,8 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
 def _from_binary(path: Path) -> Kernel:
     """The user's program, unchanged, after a check that it is User Mode Linux with virtual time.
 
-    Raises ScenarioError if it is missing, cannot be run, is another program, does not answer, or lacks time travel.
+    Raises ScenarioError if the program is missing, cannot be run, is another program, does not answer, or lacks time
+    travel.
     """
     attempted = f"using the kernel {path}"
     if not path.is_file():
@@ -228,14 +232,13 @@ def _from_binary(path: Path) -> Kernel:
     content = path.read_bytes()
     warnings = []
     lacking = {}
-    # The environment variable that guest/host/seed.c reads. A program without this text was not linked with that
-    # object.
+    # guest/host/seed.c reads this environment variable. A program without this text was not linked with that object.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
         lacking["leolink"] = "its program does not name it"
-    # The second text is in cures/leolink_switch.c
+    # The second text is in cures/leolink_switch.c.
     for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
         if mark not in content:
             lacking[name] = "its program does not name it"
@@ -250,7 +253,8 @@ def _from_binary(path: Path) -> Kernel:
 
 
 def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
-    """The cache's kernel for this key. `make` builds it if missing; `force` removes an existing one first."""
+    """The cache's kernel for this key. If the kernel is missing, `make` builds it; `force` removes an existing one
+    first."""
     entry = cache_root() / KIND / key
     if force and entry.is_dir():
         shutil.rmtree(entry)
@@ -279,10 +283,11 @@ def _guest_sources() -> Path:
 
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Directory for source and objects. It is either a kept one, or a fresh one that is removed unless `keep`.
+    """Directory for source and objects. The directory is either a kept one, or a fresh one that is removed unless
+    `keep` is set.
 
-    With a kept tree, the next build with a changed object takes seconds, and modules can be compiled against it. It is
-    in the cache, not in /tmp, because it takes 0.7 GB (design/kernel-config.md), and a tmpfs uses memory.
+    With a kept tree, the next build with a changed object takes seconds, and modules can be compiled against it. A kept
+    tree is in the cache, not in /tmp, because it takes 0.7 GB (design/kernel-config.md), and a tmpfs uses memory.
     """
     demand_path_for_make("building the guest kernel")
     kept = cache_folder(f"{KIND}/tree-{key}")
@@ -300,7 +305,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
             yield kept
             whole = True
         except HostError:
-            whole = True  # a compiler error; the objects made so far are sound
+            whole = True  # The compiler reported an error; the objects made so far are sound.
             raise
         finally:
             if keep and whole:
@@ -313,8 +318,8 @@ class _Build:
     """One run of guest/build.sh.
 
     key: Key of the cache entry: source, recipe, compiler and linker.
-    tree_key: Key of the kept tree of source and objects: the same without leowarp's objects.
-    course: Reports its progress.
+    tree_key: Key of the kept tree of source and objects, which excludes leowarp's objects.
+    course: Reports the progress of the build.
     """
 
     def __init__(
@@ -330,8 +335,8 @@ class _Build:
             **facts,
             **(shelved.facts() if shelved is not None else {}),
             "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(directory),
-            # Compiler and linker are part of the key: others make another program, and a run's manifest has to name
-            # them.
+            # Compiler and linker are part of the key: another version makes another program, and a run's manifest has
+            # to name them.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp's objects that do not fit a custom kernel and are left out, and what that means for a run.
+"""leowarp's objects that do not fit a custom kernel and are left out, and the consequences for a run.
 
-`guest/build.sh --leave-out` lists them when a tree is built, one line each: an object of leowarp, or an option of
-`kernel.config`, a tab, and the reason.
+When a tree is built, `guest/build.sh --leave-out` writes one line for each of them: an object of leowarp, or an option
+of `kernel.config`; a tab; and the reason.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
     """Check that the kernel has all of leowarp's objects that a plan needs.
 
-    `kernel_facts` as in `GuestImage`; without it, the shelf's data on the plan's kernel are used, before anything is
-    built.
-    Raises ScenarioError if an object that the plan needs is missing: which one, why, and which key needs it; or if
-        packets are of IPv6 or flows of Multipath TCP, and the kernel of the shelf has none.
+    `kernel_facts` as in `GuestImage`. The shelf's data about the plan's kernel replace them before anything is built.
+    Raises ScenarioError if an object that the plan needs is missing; the message names the object, the reason and the
+        key that needs it. The error is also raised if packets are of IPv6 or flows of Multipath TCP, and the kernel of
+        the shelf lacks these.
     """
     kernel = plan.guest.kernel
     needs_ipv6 = plan.network.family == "ipv6" and is_kernel_name(kernel)
@@ -94,7 +94,7 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
 
 def _asked(plan: Plan) -> dict[str, str]:
-    """The key and value in the scenario, and the object that they need."""
+    """The keys and values in the scenario that need an object, and the object that each needs."""
     asked = {
         f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
         for number, flow in enumerate(plan.flows)
@@ -108,7 +108,7 @@ def _asked(plan: Plan) -> dict[str, str]:
     for cure, is_on in plan.cures.on().items():
         if is_on:
             asked[f"cures.{cure}"] = "cures"
-    # A jittered link always uses netem (`Jittered.idle`)
+    # A jittered link always uses netem (`Jittered.idle`).
     if not isinstance(plan.medium, Jittered) and plan.network.link_model == "leolink":
         asked['network.link_model = "leolink"'] = "leolink"
     return asked

@@ -51,7 +51,7 @@ KNOWN_BY = {
     for entry in LINKED
     if entry.get("compiled") != "host" and not entry.get("only_6_12")
 }
-# An object that redeclares a structure of the kernel, which leowarp's objects avoid if possible
+# This object redeclares a structure of the kernel, which leowarp's objects avoid if possible.
 PLANTED = """
 [[override]]
 name = "planted"
@@ -69,7 +69,7 @@ struct = "base"
 sha256 = "{}"
 """
 BASE = "struct base {\n\tint lock;\t/* first */\n\tlong clk;\n};\n"
-# An object linked only into 6.12. The function that it replaces remains, under another name
+# This object is linked only into 6.12. The function that it replaces remains, under another name.
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"
 OWED += "void setup_signal_stack_si(void) { leowarp_kernels_setup_signal_stack_si(); }\n"
 
@@ -94,7 +94,7 @@ def tree(tmp_path) -> Path:
 
 
 def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = ()) -> tuple[int, str, Path]:
-    """Exit status, output and the directory that was filled."""
+    """Exit status, output and the directory that the build filled."""
     recipe = tree.parent / "recipe"
     if not recipe.exists():
         shutil.copytree(GUEST, recipe)
@@ -102,7 +102,7 @@ def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = 
         for name in extra:
             (recipe / "clock" / f"{name}.c").write_text("")
         listed = (recipe / "overrides.toml").read_text()
-        # This small tree has no structure that an object could copy
+        # This small tree has no structure that an object could copy.
         (recipe / "overrides.toml").write_text(re.sub(r"\[\[override.copies\]\]\n(\S+ = .*\n)+", "", listed) + planted)
     out = tree.parent / "out"
     command = ["sh", str(recipe / "build.sh"), *choice, str(tree), str(tree.parent / "build"), str(out)]
@@ -160,7 +160,7 @@ def test_an_object_that_copies_a_structure_is_refused_for_a_tree_whose_structure
     status, said, out = build(tree, planted=planted, extra=("planted",))
     assert status == 0, said
     assert "planted_register" in (out / "symbols.txt").read_text()
-    # One more member in front. The object would compile, link, and write to the wrong word
+    # One more member comes first. The object would compile, link, and write to the wrong word.
     (tree / "kernel" / "base.c").write_text(BASE.replace("int lock", "int before; int lock"))
     status, said, _ = build(tree)
     assert status != 0
@@ -185,7 +185,7 @@ def test_an_option_that_a_tree_does_not_know_is_left_out(tree):
     [
         ("CONFIG_UML_TIME_TRAVEL_SUPPORT=y", ""),
         ("CONFIG_HIGH_RES_TIMERS=y", ""),
-        ("CONFIG_NET=y", ""),  # known to the tree, but not accepted
+        ("CONFIG_NET=y", ""),  # The option is known to the tree, but not accepted.
         ("CONFIG_PREEMPT_NONE=y", "CONFIG_PREEMPTION=y"),
     ],
 )

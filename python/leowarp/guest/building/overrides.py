@@ -66,7 +66,7 @@ def sha256() -> str:
 
 
 def _mechanism(entry: dict) -> str:
-    """How an entry becomes part of the kernel, in words."""
+    """Description of how an entry becomes part of the kernel."""
     steps = []
     if included := entry.get("included_in"):
         steps.append(f"a header included first in {_counted(included, 'object')}")

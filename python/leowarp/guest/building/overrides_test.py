@@ -44,7 +44,7 @@ def test_every_source_in_guest_is_a_part_of_an_entry_or_a_header_that_one_includ
 
 def test_the_build_names_no_override_itself():
     build = (GUEST / "build.sh").read_text()
-    # The forms in which the build names an object that it compiles or links
+    # These are the forms in which the build names an object that it compiles or links.
     named = [entry["name"] for entry in ENTRIES if re.search(rf"\b{re.escape(entry['name'])}(\.o|:|\.c)\b", build)]
     assert named == []
     wrapped = [function for entry in ENTRIES for function in entry.get("wraps", ())]
@@ -78,7 +78,7 @@ def test_what_an_entry_needs_stands_before_it_and_goes_with_it(reader, tmp_path,
     without = {entry["name"] for entry in reader.of_kernel("default", "leolink")[0]}
     assert without == {entry["name"] for entry in ENTRIES} - {"leolink", "cures", "direct", "sockets"}
     listed = (GUEST / "overrides.toml").read_text()
-    # A kernel without links, but with features that a scenario may request
+    # This kernel has no links, but features that a scenario may request.
     shelf = '[[kernel]]\nname = "few"\npurposes = ["time", "random", "scenario"]\n'
     (tmp_path / "kernels.toml").write_text(shelf)
     (tmp_path / "overrides.toml").write_text(listed)

@@ -30,7 +30,7 @@ WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
 """Fields of the list that are only for readers, and do not change the kernel."""
 # Only the entry of the chosen kernel counts, so adding another kernel to the shelf does not change the recipe.
 SHELF = "kernels.toml"
-# Whole lines of our C files that only kernels with an option compile, which kernels.toml gives to some alone
+# These lines of our C files are compiled only for kernels with this option, which kernels.toml gives to some kernels.
 _ONLY_WITH = re.compile(rb"^#if IS_ENABLED\((CONFIG_IPV6)\)\n.*?^#endif\n\n?", re.MULTILINE | re.DOTALL)
 
 
@@ -96,10 +96,11 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
-    """The deciding part of a recipe's part: its bytes; for the list of overrides, all but what only a reader reads.
+    """The content of a recipe's part that determines the build: its bytes, or for the list of overrides, all fields
+    except those that are only for readers.
 
-    options: Those of the kernel beside kernel.config. Lines of a C file that it does not compile without an option of
-        another kernel (`_ONLY_WITH`) make no other kernel of it.
+    options: Options of the kernel in addition to those of kernel.config. Lines of a C file that depend on an option of
+        another kernel (`_ONLY_WITH`) are left out, because they do not change this kernel.
     """
     if path.suffix in (".c", ".h"):
         return _ONLY_WITH.sub(lambda found: found[0] if f"{found[1].decode()}=y" in options else b"", path.read_bytes())
@@ -113,9 +114,9 @@ def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
 def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequence[str] = ()) -> str:
     """sha256 over names and contents of a recipe, 64 hexadecimal digits; depends on the order of the parts.
 
-    parts: list of (str, Path)
-    also: Other relevant data, such as which kernel of the shelf it is.
-    options: As `deciding`.
+    parts: list of (str, Path). Parts of the recipe.
+    also: Other relevant data, such as the name of the kernel on the shelf.
+    options: The same as for `deciding`.
     """
     total = hashlib.sha256(also.encode())
     for name, path in parts:

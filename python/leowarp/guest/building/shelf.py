@@ -31,7 +31,7 @@ class Patch:
     """A third-party change of a kernel's source.
 
     address: Where to get the patch: a URL, or a file name for the user's own.
-    sha256: Of its content.
+    sha256: Hash of the patch's content.
     """
 
     address: str
@@ -42,13 +42,13 @@ class Patch:
 class ShelfKernel:
     """A kernel with a name.
 
-    name, what: As printed by `leowarp kernel list`.
+    name, what: Name and description, as printed by `leowarp kernel list`.
     source: A Debian package with the source, or the path of the user's tarball or tree.
     base: The entry of kernels.toml whose overrides and options the kernel uses. leowarp's kernels name themselves.
     options: Lines of a kernel configuration in addition to guest/kernel.config: ``CONFIG_TUN=y``.
-    patches: Applied in this order.
-    purposes: Purposes of overrides (guest/overrides.toml) that the kernel includes; None: all.
-    is_own: Whether the user added it.
+    patches: Patches, applied in this order.
+    purposes: Purposes of overrides (guest/overrides.toml) that the kernel includes; None means all purposes.
+    is_own: Whether the user added the kernel.
     """
 
     name: str
@@ -66,7 +66,8 @@ class ShelfKernel:
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
     def recipe_sha256(self, directory: Path) -> str:
-        """As `recipe.recipe_sha256`, of its recipe with the files of `directory` (`recipe.guest_sources`)."""
+        """The value of `recipe.recipe_sha256` for the kernel's recipe, with the files of `directory`
+        (`recipe.guest_sources`)."""
         return recipe.recipe_sha256(recipe.kernel_recipe(directory), self.identity(), self.options)
 
     def facts(self) -> dict[str, Any]:
@@ -76,14 +77,14 @@ class ShelfKernel:
 
 
 def shelf() -> list[ShelfKernel]:
-    """All kernels of the shelf: leowarp's in the order of kernels.toml, then the user's by name."""
+    """All kernels of the shelf: leowarp's kernels in the order of kernels.toml, then the user's by name."""
     return _shipped() + _own()
 
 
 def kernel_of(name: str) -> ShelfKernel:
     """The kernel with a name.
 
-    Raises ScenarioError if the shelf has none.
+    Raises ScenarioError if the shelf has no such kernel.
     Raises HostError if this installation has no guest/, so that even the default kernel is unknown.
     """
     kernels = shelf()
@@ -116,10 +117,10 @@ def add(
 ) -> ShelfKernel:
     """Add a kernel to the user's shelf; nothing is built yet.
 
-    name: For `guest.kernel` and --kernel.
+    name: Name of the kernel for `guest.kernel` and --kernel.
     source: A kernel tree, or a tarball of one.
-    patches: Files for ``patch -p1``, in this order. They are copied.
-    base: The kernel of kernels.toml whose overrides and options it uses.
+    patches: Files for ``patch -p1``, in this order. The files are copied.
+    base: The kernel of kernels.toml whose overrides and options the new kernel uses.
     options: Further lines of configuration: ``CONFIG_NET_SCH_DUALPI2=y``.
     Raises ScenarioError if the name is taken or invalid, or a file is missing.
     """
@@ -151,7 +152,7 @@ def add(
         taken.append(Patch(file.name, sha256))
     made = ShelfKernel(name, f"yours, {source}", str(source.resolve()), base, tuple(options), tuple(taken), is_own=True)
     facts = {"source": made.source, "base": base, "options": made.options, "patches": [asdict(p) for p in taken]}
-    # Written atomically, so that concurrent readers see either the previous entry or the new one.
+    # The entry is written atomically, so that concurrent readers see either the previous entry or the new one.
     (home / f"{_ENTRY}.new").write_text(json.dumps(facts, indent=1) + "\n")
     os.replace(home / f"{_ENTRY}.new", home / _ENTRY)
     return made
@@ -160,7 +161,7 @@ def add(
 def remove(name: str) -> None:
     """Remove a kernel from the user's shelf; its builds stay in the cache.
 
-    Raises ScenarioError if it is not the user's.
+    Raises ScenarioError if the kernel is not one of the user's.
     """
     if all(kernel.name != name for kernel in _own()):
         raise ScenarioError(f"taking {name} off the shelf: you have put no kernel of that name there")
@@ -168,7 +169,7 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """A patch as a file with the recorded content. It is the user's, a cached one, or fetched from its address.
+    """A patch as a file with the recorded content. The file is the user's, a cached one, or fetched from its address.
 
     Raises HostError if the patch cannot be fetched, or differs from the one that the shelf names.
     """

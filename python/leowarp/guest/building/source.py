@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's source: Debian's `linux-source-6.12`, installed, fetched by apt, or fetched by its checksum.
+"""The kernel's source: Debian's `linux-source-6.12`, which is installed, fetched by apt, or fetched by its checksum.
 
-All three give the same Debian tarball, so that the kernel does not depend on the distribution on which it is built.
+All three cases give the same Debian tarball, so that the kernel does not depend on the distribution on which it is
+built.
 """
 
 import functools
@@ -54,9 +55,9 @@ NOT_COMPILED = (
 class Source:
     """A tarball of the kernel's source.
 
-    tarball: xz-compressed, with one directory at its top.
+    tarball: A file compressed with xz, with one directory at its top.
     version: Version of the Debian package, or the file name of the user's tarball.
-    sha256: Of the tarball.
+    sha256: Hash of the tarball.
     """
 
     tarball: Path
@@ -87,7 +88,7 @@ def local_source() -> Source | None:
 def own_source(tarball: Path) -> Source:
     """The user's tarball.
 
-    Raises HostError if it is missing.
+    Raises HostError if the tarball is missing.
     """
     if not tarball.is_file():
         raise HostError(
@@ -108,7 +109,8 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
         version = package.name.split("_")[1].replace("%7e", "~")
         tarball = take_tarball(package, directory)
         (_sources() / "version").write_text(version + "\n")
-        # Moved last, because `local_source` assumes that an existing tarball is complete, with its version beside it.
+        # The tarball is moved last, because `local_source` assumes that an existing tarball is complete, with its
+        # version beside it.
         os.replace(tarball, _sources() / f"{PACKAGE}.tar.xz")
     source = local_source()
     assert source is not None
@@ -134,7 +136,7 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
     """Debian's package from its archives, fetched by name. Its sha256 alone decides whether it is accepted.
 
-    Raises HostError: The message has the answer of each address, and explains how to get the file by hand.
+    Raises HostError with the answer of each address, and an explanation of how to get the file by hand.
     """
     refused = []
     for url in PINNED_URLS:
@@ -278,12 +280,13 @@ def tree_version(tree: Path) -> str:
 def tree_sha256(tree: Path) -> str:
     """A sha256 that changes when the content of a tree changes.
 
-    With git: commit, `git diff HEAD` and the contents of untracked files. Without git, every file relevant to ARCH=um
-    is read, which takes some seconds each time. Other architectures, documentation, graphics and sound are left out.
+    With git, the hash covers the commit, `git diff HEAD` and the contents of untracked files. Without git, every file
+    relevant to ARCH=um is read, which takes some seconds each time. Other architectures, documentation, graphics and
+    sound are left out.
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
-        # The content of the tree is used, not the commit, because an amended message does not change the kernel.
+        # The content of the tree counts, not the commit, because an amended message does not change the kernel.
         total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
         total.update(_git(tree, "diff", "HEAD", "--binary"))
         names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))
@@ -298,7 +301,7 @@ def tree_sha256(tree: Path) -> str:
 def _matters(path: Path, tree: Path) -> bool:
     """Whether a file of a tree can affect a build with ARCH=um."""
     place = path.relative_to(tree)
-    # The configuration of each architecture reads the Kconfig files of all.
+    # The configuration of each architecture reads the Kconfig files of all architectures.
     return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
 
 
@@ -316,7 +319,7 @@ def _git(tree: Path, *arguments: str) -> bytes:
 
 @functools.lru_cache
 def _installed_version(modified_ns: int) -> str:
-    """Version of the installed Debian package; without dpkg the file's name."""
+    """Version of the installed Debian package; without dpkg, the file's name."""
     if shutil.which("dpkg-query") is None:
         return INSTALLED.name
     command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]

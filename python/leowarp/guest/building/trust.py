@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that a plan names runs only with the user's consent. This module records who named it, and what was accepted
-before.
+"""Code that a plan names runs only with the user's consent. This module records who named the code, and which code was
+accepted before.
 
 A kernel (`guest.kernel`: a program, or a tree with makefiles) and modules (`guest.cc_modules`: compiled by the host's
 compiler, then part of the kernel) can do anything with the user's rights. Programs of flows can read whatever the user
@@ -45,7 +45,7 @@ OnMessage = Callable[[str], None]
 class Commands:
     """Commands of a flow of kind program.
 
-    words: Command lines, environment, working directory and root, as in the plan.
+    words: Command lines, environment, working directory and root, in the form that a plan has.
     files: Files of this machine that command lines name by a path.
     """
 
@@ -69,8 +69,9 @@ class Code:
     """Code that would run if a plan runs.
 
     path: A program, a source file, or a directory: a kernel tree.
-    named_in: The file that names it; None: the user named it.
-    commands: Set for a flow of kind program, which involves several files; `path` is then its client's.
+    named_in: The file that names the code; None: the user named it.
+    commands: Set for a flow of kind program, which involves several files; `path` is then the program of the flow's
+        client.
     """
 
     key: str
@@ -82,7 +83,7 @@ class Code:
 def code_of(guest: Guest) -> list[Code]:
     """Code that runs because of a plan's section `guest`, besides leowarp's own kernel."""
     codes = []
-    # A name on the shelf means leowarp's kernel, or one that the user added.
+    # A name on the shelf means a kernel of leowarp, or one that the user added.
     if not is_kernel_name(guest.kernel):
         codes.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
     return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
@@ -110,12 +111,12 @@ def _commands(flow: Flow) -> Commands:
 
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
-    """Raises ScenarioError if a plan would run anything that the user did not name or accept. Records new consent."""
+    """Raise ScenarioError if a plan would run code that the user did not name or accept. New consent is recorded."""
     demand_code([*code_of(plan.guest), *commands_of(plan.flows)], on_message)
 
 
 def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
-    """As `demand`. A missing file is reported by the code that uses it."""
+    """Check `codes` as `demand` does for a plan. A missing file is reported by the code that uses it."""
     strange = []
     for code in codes:
         identity = _identity(code.path) if code.commands is None else code.commands.identity()
@@ -177,7 +178,8 @@ def _identity(path: Path) -> str | None:
 
 
 def _identity_of_tree(tree: Path) -> str:
-    """Name, length, inode and times of every file are used, which takes a second. Reading 1.5 GB would take a minute.
+    """The hash covers name, length, inode and times of every file, which takes a second. Reading 1.5 GB would take a
+    minute.
 
     Only root can set an older `ctime`, so a changed file is detected. A copy of the tree counts as another tree. git is
     not used, because the tree's settings could make it run programs.
@@ -246,7 +248,7 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")
     except FileExistsError:
-        pass  # accepted before
+        pass  # This content was accepted before.
     except (OSError, HostError) as error:
         # The user requested the run itself, so it continues. Only the next run in which a file names the same code will
         # need consent again.
@@ -254,7 +256,7 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
 
 
 def demand_own(directory: Path) -> None:
-    """Raises HostError if others may write to a directory with the user's decisions."""
+    """Raise HostError if others may write to a directory with the user's decisions."""
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise HostError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits for clients of `leowarp live`: how many are accepted, and how long a request may take.
+"""Limits for clients of `leowarp live`: their number, and the time for a request.
 
 Limits apply before a client is accepted. Excess clients wait in the queue of the listening socket, which the kernel
     bounds.
@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from leowarp.base.errors import HostError, ScenarioError
 
 MOST_CONNECTIONS = 200
-"""Simultaneous connections per door."""
+"""Maximum number of simultaneous connections per door."""
 MOST_IN_ALL = 400
-"""Simultaneous connections over all doors. Each has two sockets, and all sockets must fit select(2)."""
+"""Maximum number of simultaneous connections over all doors. Each connection has two sockets, and all sockets must fit
+select(2)."""
 MOST_DOORS = 100
 REQUEST_NS = 10_000_000_000
 """Virtual time within which a client of the proxy must send its destination. Virtual time never runs faster than real
@@ -29,7 +30,7 @@ time, and pauses while the machine is busy. A busy machine therefore never cause
 LEAST_DESCRIPTORS = 128
 """With fewer descriptors (`ulimit -n`) a session is useless: it needs its own descriptors, the reserve, and a few
 connections."""
-_SELECT_MOST = 1024  # FD_SETSIZE
+_SELECT_MOST = 1024  # FD_SETSIZE of select(2).
 RESERVE = 64
 """Descriptors reserved for other uses than clients: files for the guest, name lookups, and watching the guest's
 processes."""
@@ -93,7 +94,7 @@ class Slot:
     """A client's place at a door. It exists from before the client is accepted until everything that belongs to the
     client is closed.
 
-    Each of its tasks, connections and streams holds the slot, and releases it.
+    Each of its tasks, connections and streams holds the slot, and releases it at its end.
     """
 
     def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:
@@ -102,12 +103,12 @@ class Slot:
         self._owes = False
 
     def accepted(self) -> None:
-        """The client is accepted, and will need a second socket."""
+        """Note that the client is accepted, and will need a second socket."""
         self._owes = True
         self._admission.owed += 1
 
     def dialled(self) -> None:
-        """The client has its second socket, or needs none."""
+        """Note that the client has its second socket, or needs none."""
         if self._owes:
             self._owes = False
             self._admission.owed -= 1
@@ -129,9 +130,9 @@ class Admission:
     """The limits of a session; used in one event loop.
 
     doors: Number of doors; each has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
-    tally: Counts clients that met a limit.
+    tally: Counts clients that reached a limit.
     say: Called with a line when a limit is reached for the first time.
-    free: Usually `free_descriptors`.
+    free: Function that returns the number of free descriptors; usually `free_descriptors`.
     owed: Number of sockets that accepted clients will still need.
     """
 
@@ -165,7 +166,8 @@ class Admission:
         while True:
             await _knock(door)
             try:
-                # Descriptors for its own socket, for its later second one, and for those that other clients will need.
+                # A client needs a descriptor for its own socket, another for its later second socket, and those that
+                # other clients will need.
                 if self._free() >= RESERVE + self.owed + 2:
                     client, _ = door.accept()
                     client.setblocking(False)
@@ -186,7 +188,7 @@ class Admission:
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Limits the time that a client may take to send its request.
+        """Context that limits the time in which a client may send its request.
 
         Raises Late if the client takes longer than `REQUEST_NS`.
         """
@@ -209,7 +211,7 @@ class Admission:
             raise Late from error
 
     def look(self, virtual_ns: int) -> None:
-        """Called when virtual time has reached this value: ends requests that have taken too long."""
+        """End requests that have taken too long; called when virtual time has reached this value."""
         self._now_ns = virtual_ns
         late = [limit for limit, due_ns in self._asking.items() if due_ns <= virtual_ns]
         for limit in late:

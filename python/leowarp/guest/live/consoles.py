@@ -28,8 +28,8 @@ class LiveConsoles(Consoles):
     """Connections over console 1, virtual time over console 2.
 
     pieces: The guest's `in/live/`.
-    doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy. They are closed together with
-        this context.
+    doors: sequence of (socket, Forward or None). Listening sockets, each with the destination of its connections. None
+        means a SOCKS5 proxy. The sockets are closed together with this context.
     say: Called with a line for each event of a connection, in this class's thread.
     on_time: Called whenever the guest waits; in this class's thread.
     tally: Counts clients that reached a limit.
@@ -159,7 +159,7 @@ class LiveConsoles(Consoles):
         self._waits = self._has_news = False
         if spare := self._pace.spare_steps():
             self._tell(FRAME.pack(Tell.SPARE, 0, spare), is_urgent=False)
-        # The rest of the message, which the guest is still writing.
+        # The guest is still writing the rest of the message.
         while self._left and (piece := os.read(self._gate, self._left)):
             self._left -= len(piece)
         self._loop.add_reader(self._gate, self._guarded(self._arrive))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where programs of this machine enter the guest's network, and where connections may leave the guest."""
+"""The ports through which programs of this machine enter the guest's network, and the rules for connections that leave
+the guest."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ class Forward:
 
 
 def forward_of(text: str) -> Forward:
-    """Fields of `--forward PORT:HOST:PORT`; an IPv6 address is in brackets.
+    """Read the fields of `--forward PORT:HOST:PORT`; an IPv6 address is in brackets.
 
     Raises ScenarioError if the text has another form.
 
@@ -51,7 +52,7 @@ def forward_of(text: str) -> Forward:
 
 
 def check_allowed(forward: Forward, to_network: bool) -> None:
-    """Check that connections may leave to a forward's destination.
+    """Check that connections may leave the guest to a forward's destination.
 
     Raises ScenarioError if the destination is another machine, and `to_network` does not allow that.
     """
@@ -70,7 +71,8 @@ def listening(port: int, flag: str) -> socket.socket:
     """
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Set before listen, because accepted sockets inherit it, and it determines the first announced window.
+    # The buffer is set before listen, because accepted sockets inherit it, and it determines the first announced
+    # window.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
     try:
         made.bind((LOOPBACK, port))
@@ -83,11 +85,11 @@ def listening(port: int, flag: str) -> socket.socket:
 
 
 class NotAllowed(Exception):
-    """A destination that is not on this machine."""
+    """The destination is not on this machine."""
 
 
 class Unanswered(Exception):
-    """A destination that accepts no connection. `is_refused`: whether it refused explicitly."""
+    """The destination accepts no connection. `is_refused`: whether the destination refused explicitly."""
 
     def __init__(self, message: str, is_refused: bool) -> None:
         super().__init__(message)
@@ -97,7 +99,7 @@ class Unanswered(Exception):
 def is_this_machine(host: str) -> bool:
     """Whether a name or an address is this machine's loopback. No name server is asked.
 
-    These are the name `localhost` and those below it (RFC 6761, section 6.3).
+    Such names are `localhost` and those below it (RFC 6761, section 6.3).
 
     >>> is_this_machine("127.0.0.1"), is_this_machine("a.localhost"), is_this_machine("localhost.example.com")
     (True, True, False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where programs enter, and where connections may leave."""
+"""Ports through which programs enter the guest, and rules for connections that leave it."""
 
 import asyncio
 import socket

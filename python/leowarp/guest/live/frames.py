@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages between host and agent about connections (design/interfaces.md, section 4).
 
-`crates/agent/src/live/frame.rs` is the other side. A connection has two streams. For a connection n, stream 2n belongs
-to the end where it began, and stream 2n + 1 to the end where it was accepted.
+`crates/agent/src/live/frame.rs` is the other side of this protocol. A connection has two streams. For a connection n,
+stream 2n belongs to the end where it began, and stream 2n + 1 to the end where it was accepted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 FRAME = struct.Struct("<IIq")
-"""Kind, number of a connection or a stream, value."""
+"""The fields are: kind, number of a connection or a stream, value."""
 WINDOW_BYTES = 128 << 10
 """Maximum number of bytes in flight between host and guest per stream and direction. It lasts for two steps of the
 clock at 512 Mbit/s. With a larger limit, an outside program could write far ahead of the guest's TCP."""
@@ -25,9 +25,9 @@ class Told(IntEnum):
     CONNECTED = 1
     """A connection is established at the end where it began; value: virtual ns since its first segment."""
     FAILED = 2
-    """It could not be established; value: errno."""
+    """The connection could not be established; value: errno."""
     ACCEPTED = 3
-    """It is established at its far end."""
+    """The connection is established at its far end."""
     DATA = 4
     """This number of bytes of a stream follows."""
     CREDIT = 5
@@ -42,7 +42,7 @@ class Tell(IntEnum):
     """Kinds of the host's frames."""
 
     OPEN = 1
-    """Begin a connection. Value 1: the program at its far end accepts it; 0: it is to be refused there."""
+    """Begin a connection. Value 1: the program at its far end accepts it; 0: it is refused there."""
     DATA = 2
     """The next file of bytes belongs to this stream; value: their number."""
     CREDIT = 3

@@ -29,7 +29,7 @@ class Pace:
     Attributes
     ----------
     virtual_ns : int or None
-        Where the guest waits, or last waited; None: it has not begun.
+        Virtual time at which the guest waits, or last waited; None: the guest has not begun.
     lost_ns : int
         Delay of virtual time that will not be caught up.
     """
@@ -44,11 +44,11 @@ class Pace:
 
     @property
     def wall_ns(self) -> int:
-        """Real time since the guest first waited; 0 before."""
+        """Real time since the guest first waited; 0 before that."""
         return 0 if self.virtual_ns is None else self._clock_ns() - self._began_ns
 
     def arrive(self, virtual_ns: int) -> None:
-        """Called when the guest waits at this virtual time, ns. Delay above the slack is given up."""
+        """Process the news that the guest waits at this virtual time, ns. Delay above the slack is given up."""
         if self.virtual_ns is None:
             self._began_ns = self._clock_ns() - virtual_ns
         self.virtual_ns = virtual_ns
@@ -59,15 +59,16 @@ class Pace:
     def wait_ns(self, has_news: bool) -> int:
         """Real time that the guest still has to wait; 0: it may continue.
 
-        The next step is then in the past: no packet arrives too early. If the host has something for it (`has_news`),
-        the guest may continue as soon as real time reaches its waiting point. It is then up to a step ahead.
+        The next step is then in the past: no packet arrives too early. If the host has data for the guest (`has_news`),
+        the guest may continue as soon as real time reaches its waiting point. The guest is then up to a step ahead of
+        real time.
         """
         assert self.virtual_ns is not None
         due_ns = self.virtual_ns + (0 if has_news else self._step_ns)
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
 
     def spare_steps(self) -> int:
-        """Number of steps after the next one that are already in the past. The guest need not wait at these.
+        """Number of steps after the next one that are already in the past. The guest need not wait at these steps.
 
         Each wait switches processes twice, which takes milliseconds on a busy machine.
         """

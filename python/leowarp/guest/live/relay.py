@@ -91,7 +91,7 @@ class Relay:
 
     @property
     def count(self) -> int:
-        """Number of connections so far, including ended ones."""
+        """Number of connections so far, including connections that have ended."""
         return self._numbers
 
     # ---- doors
@@ -175,10 +175,10 @@ class Relay:
         The destination is contacted first. Its answer determines whether the far end accepts or refuses the guest's
         handshake. The client learns this one round trip later, as on the path itself.
 
-        slot: The client's.
+        slot: The client's slot.
         before: Awaited once the connection is established, before any of its bytes go to the client.
-        Raises NotAllowed, Unanswered as `dial`. If the destination refuses, nothing is raised, because the guest
-        reports the refusal.
+        Raises NotAllowed, Unanswered for the same reasons as `dial`. If the destination refuses, nothing is raised,
+        because the guest reports the refusal.
         Raises Failed if TCP in the guest cannot connect.
         """
         far: socket.socket | None = None
@@ -246,7 +246,7 @@ class Relay:
         stream.task = self._start(self._carry(stream))
 
     async def _carry(self, stream: Stream) -> None:
-        """Transfer bytes in both directions until both have ended."""
+        """Transfer bytes in both directions until both directions have ended."""
         ways = [asyncio.create_task(self._inwards(stream)), asyncio.create_task(self._outwards(stream))]
         is_whole = False
         try:
@@ -272,7 +272,7 @@ class Relay:
             self._ended(stream)
 
     async def _inwards(self, stream: Stream) -> None:
-        """Bytes from the program into the guest."""
+        """Transfer bytes from the program into the guest."""
         loop = asyncio.get_running_loop()
         while True:
             while not stream.credit_bytes:
@@ -296,7 +296,7 @@ class Relay:
         self._written += 1
 
     async def _outwards(self, stream: Stream) -> None:
-        """Bytes from the guest to the program."""
+        """Transfer bytes from the guest to the program."""
         loop = asyncio.get_running_loop()
         while (piece := await stream.pieces.get()) is not None:
             await loop.sock_sendall(stream.socket, piece)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of all kinds at the doors of `leowarp live`. Instead of the guest, the test has an agent without any
-delay."""
+"""Clients of all kinds at the doors of `leowarp live`. An agent without any delay replaces the guest."""
 
 import asyncio
 import contextlib
@@ -129,7 +128,7 @@ class Session:
         writer.close()
 
     async def until(self, condition):
-        """Let all tasks of the loop run until the condition holds, which one of them causes."""
+        """Let all tasks of the loop run until the condition holds; one of the tasks makes it true."""
         while not condition():
             await asyncio.sleep(0)
 
@@ -267,7 +266,7 @@ def test_clients_that_close_at_each_stage_leave_nothing(session, is_reset):
         for length in range(len(text) + 1):
             reader, writer = await made.client()
             writer.write(text[:length])
-            # Half of them read their answers first.
+            # Half of the clients read their answers first.
             if length % 2 and length >= len(text) - 4:
                 await reader.readexactly(12)
             if is_reset:

@@ -36,7 +36,8 @@ class Live:
     origin, destination: Stations at which connections of this machine's programs begin, and at which they leave the
         guest.
     congestion_control: Congestion control of both ends; by default the kernel's.
-    doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy.
+    doors: sequence of (socket, Forward or None). Listening sockets, each with the destination of its connections; None
+        means a SOCKS5 proxy.
     to_network: Whether destinations may be other machines.
     tally: Counts clients that reached a limit, during the session.
     """
@@ -65,12 +66,12 @@ def run_live(
 ) -> None:  # fmt: skip
     """Run the session; return when it ends.
 
-    plan: The flows of the plan also run.
-    run_dir: Where the guest works.
+    plan: The plan; its flows also run.
+    run_dir: Directory in which the guest works.
     pace: Used by `on_time`, which is called whenever the guest waits for real time.
-    say: Gets a line for each event of a connection. Both are called in a separate thread. At the end, `say` also
-        receives the complaints of the guest's kernel.
-    Raises LeowarpError as `drive`.
+    say: Called with a line for each event of a connection. `say` and `on_time` are called in a separate thread. At the
+        end, `say` also receives the complaints of the guest's kernel.
+    Raises LeowarpError for the same reasons as `drive`.
     Raises KeyboardInterrupt if the user ends it.
     """
     directory = run_dir / GUEST

@@ -33,7 +33,7 @@ class Reply(IntEnum):
 
 
 class SocksError(Exception):
-    """A request that this proxy does not serve, or that is not SOCKS. `reply` is None if no answer is sent."""
+    """The request is not SOCKS, or this proxy does not serve it. `reply` is None if no answer is sent."""
 
     def __init__(self, message: str, reply: Reply | None) -> None:
         super().__init__(message)
@@ -54,7 +54,8 @@ def reply_of(number: int) -> Reply:
 
 
 def answer(reply: Reply) -> bytes:
-    """A reply. Its bound address would be useless outside the guest, so it is 0.0.0.0:0 (RFC 1928 has no "none")."""
+    """A reply. Its bound address would be useless outside the guest, so it is 0.0.0.0:0 (RFC 1928 has no value for
+    "none")."""
     return struct.pack(">BBBB4sH", VERSION, reply, 0, _IPV4, bytes(4), 0)
 
 
@@ -64,12 +65,12 @@ async def requested(exactly: Exactly, write: Write) -> tuple[str, int]:
     Parameters
     ----------
     exactly, write : callable
-        Read a given number of bytes from the client; send bytes to it.
+        Functions that read a given number of bytes from the client, and that send bytes to the client.
 
     Raises
     ------
     SocksError
-        If it requests anything else.
+        If the client requests anything else.
     """
     version, methods = await exactly(2)
     if version != VERSION:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-# Elf64_Shdr: name, type, flags, address, offset, size, link, info, alignment, size of an entry
+# The fields of Elf64_Shdr: name, type, flags, address, offset, size, link, info, alignment, size of an entry.
 _SECTION = struct.Struct("<IIQQQQIIQQ")
-# Elf64_Sym: name, info, other, section, value, size
+# The fields of Elf64_Sym: name, info, other, section, value, size.
 _SYMBOL = struct.Struct("<IBBHQQ")
-# Elf64_Rela: offset, info (symbol and type), addend
+# The fields of Elf64_Rela: offset, info (symbol and type), addend.
 _RELOCATION = struct.Struct("<QQq")
-_SYMTAB, _RELA, _NOBITS = 2, 4, 8  # SHT_...
+_SYMTAB, _RELA, _NOBITS = 2, 4, 8  # Values of SHT_... in elf.h.
 _ET_REL, _ET_EXEC = 1, 2
 _EM_X86_64 = 62
 
@@ -21,7 +21,7 @@ _EM_X86_64 = 62
 def is_static_address_program(path: Path) -> bool:
     """Whether a file is an x86-64 ELF program with fixed addresses, as User Mode Linux is.
 
-    Raises OSError if it cannot be read.
+    Raises OSError if the file cannot be read.
     """
     with path.open("rb") as file:
         head = file.read(20)
@@ -47,7 +47,7 @@ def machine_of(head: bytes) -> int | None:
     """
     if len(head) < 20 or head[:4] != b"\x7fELF" or head[5] not in (1, 2):
         return None
-    # e_ident[EI_DATA]: 1 is little endian, 2 big.
+    # The byte is e_ident[EI_DATA]: 1 is little endian, 2 big.
     return int(struct.unpack_from("<H" if head[5] == 1 else ">H", head, 18)[0])
 
 
@@ -83,7 +83,7 @@ class Target:
     """The target of a pointer in an ELF file.
 
     name: Name of the symbol, if the pointer refers to a name.
-    address: In memory, for a linked program.
+    address: Address of the target in memory, for a linked program.
     offset: Offset in the file; None: the target is in another file.
     """
 
@@ -100,7 +100,7 @@ class Elf:
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
-        # e_shoff; the values below are e_shentsize, e_shnum and e_shstrndx
+        # The value is e_shoff; the values below are e_shentsize, e_shnum and e_shstrndx.
         (table,) = struct.unpack_from("<Q", self.data, 0x28)
         entry_bytes, count, names = struct.unpack_from("<HHH", self.data, 0x3A)
         heads = [_SECTION.unpack_from(self.data, table + number * entry_bytes) for number in range(count)]
@@ -146,7 +146,7 @@ class Elf:
 
 
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
-    """Address of each of `names` that the symbol table has; empty if the program is stripped.
+    """Address of each of the `names` in the symbol table; empty if the program is stripped.
 
     path: An ELF-64 program; for another file the result is meaningless, or struct.error is raised.
     names: Names of variables, including static ones.

@@ -16,7 +16,8 @@ from leowarp.base.errors import HostError
 from leowarp.base.machine.memory import available_memory_bytes
 
 MIB = 1 << 20
-# The kernel program, its page tables and the gap that execve may leave before its heap (measured: up to 1 GiB).
+# The margin is for the kernel program, its page tables and the gap that execve may leave before its heap (measured: up
+# to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
 # Space for the console, capture buffers and the records of a short run. A long run itself reports a full disk.
 DISK_NEEDED_BYTES = 64 * MIB
@@ -27,8 +28,8 @@ class Check:
     """One requirement, met or not.
 
     name: What was checked.
-    ok: Whether it is met.
-    found, needed: The value found, and the requirement.
+    ok: Whether the requirement is met.
+    found, needed: The value found, and the required value.
     mend: What to type or to change if the requirement is not met.
     """
 
@@ -42,7 +43,7 @@ class Check:
 def demand(checks: list[Check], attempted: str) -> None:
     """Raise one HostError that names every failed check, with the remedy for each.
 
-    attempted: The action that needs them, for the message: "booting the guest".
+    attempted: The action that needs the checks, for the message: "booting the guest".
     Raises HostError if at least one check failed.
     """
     failed = [check for check in checks if not check.ok]
@@ -57,8 +58,8 @@ def demand(checks: list[Check], attempted: str) -> None:
 def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
     """The directory for the guest's memory file, and the check that explains it.
 
-    The first directory that is writable, allows execution and has `memory_bytes` free: $TMPDIR, /dev/shm, /tmp,
-    /var/tmp, then `others`. A tmpfs is fastest, but any file system works.
+    The first of these directories is taken that is writable, allows execution and has `memory_bytes` free: $TMPDIR,
+    /dev/shm, /tmp, /var/tmp, then `others`. A tmpfs is fastest, but any file system works.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
-    """Why a directory cannot hold the guest's memory file; None: it can. The file is tested in the way that User Mode
+    """The reason why a directory cannot hold the guest's memory file; None if it can. The file is tested as User Mode
     Linux uses it."""
     if not directory.is_dir():
         return "does not exist"
@@ -127,7 +128,7 @@ def disk(directory: Path) -> Check:
 
 
 def memory(memory_bytes: int) -> Check:
-    """Whether the guest's memory would fit into the machine's if all of it were used."""
+    """Whether the guest's memory would fit into the machine's memory if all of it were used."""
     available = available_memory_bytes()
     return Check(
         "memory",
@@ -200,6 +201,6 @@ def tool(name: str, package: str, directories: str | None = None) -> Check:
 def apt(packages: list[str]) -> str:
     """The command that installs Debian packages.
 
-    packages: Names; the command begins with `sudo` unless the user is root.
+    packages: Names of the packages; the command begins with `sudo` unless the user is root.
     """
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

@@ -30,10 +30,11 @@ POLL_S = 0.02
 
 @dataclass(frozen=True)
 class Look:
-    """A sample of one process from /proc/PID/stat: its parent, its processor time, whether any of its threads is awake.
+    """A sample of one process from /proc/PID/stat: its parent, its processor time, and whether any of its threads is
+    awake.
 
     `has_ended`: no part of the process runs any more, even if its parent has not reaped it. `reaped_s`: the processor
-    time of ended children that it has waited for.
+    time of ended children for which the process has waited.
     """
 
     parent: int
@@ -44,15 +45,15 @@ class Look:
 
 
 def look_at(pid: int) -> Look | None:
-    """The process `pid`, or None if there is none."""
+    """The process `pid`, or None if there is no such process."""
     try:
         fields = _fields(f"/proc/{pid}/stat")
         state, threads = fields[0], int(fields[17])
         is_awake = state in AWAKE or (threads > 1 and _any_awake(pid))
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # proc(5): utime, stime, cutime and cstime are the fields 14 to 17. These are counted from 1 and include the pid and
-    # the name, which are missing here
+    # proc(5): utime, stime, cutime and cstime are the fields 14 to 17. proc(5) counts them from 1 and includes the pid
+    # and the name, which are missing here.
     own, reaped = (sum(map(int, fields[at : at + 2])) / TICKS_PER_S for at in (11, 13))
     # A main thread may end before the other threads.
     return Look(int(fields[1]), own, reaped, is_awake, state in "ZX" and threads <= 1)
@@ -60,8 +61,8 @@ def look_at(pid: int) -> Look | None:
 
 def _fields(path: str) -> list[str]:
     """Fields of a stat file of proc(5) from the state on (field 3 there)."""
-    # Read with plain open: a Path and a text decoder would be half of a sample's cost, and a guest is sampled ten times
-    # per second.
+    # The file is read with plain open: a Path and a text decoder would be half of a sample's cost, and a guest is
+    # sampled ten times per second.
     with open(path, "rb", buffering=0) as file:
         # The name, in parentheses, may contain anything.
         return file.read(4096).rpartition(b")")[2].decode("ascii").split()
@@ -77,7 +78,7 @@ def _any_awake(pid: int) -> bool:
 
 
 def everything() -> dict[int, Look]:
-    """All processes of this machine."""
+    """Samples of all processes of this machine, by process id."""
     return {int(entry): look for entry in os.listdir("/proc") if entry.isdigit() and (look := look_at(int(entry)))}
 
 
@@ -101,7 +102,7 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
 class OwnTime:
     """Time in which processes and their descendants could run, from the first sample on.
 
-    cpu_s: Processor seconds that they used. For an ended process, up to its last sample.
+    cpu_s: Processor seconds that the processes used. An ended process counts up to its last sample.
     asleep_s: Seconds between samples at which all of them slept. A process that was ready to run, waiting for the disk,
         or stopped had no time for itself during that time.
     """
@@ -121,10 +122,10 @@ class OwnTime:
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
         """Take a new sample, or use a given one. Returns whether any of the processes is left.
 
-        looks: By process id, as from `everything`; children of others are ignored.
+        looks: Samples by process id, as from `everything`; children of other processes are ignored.
         """
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
-        # Their time before the first sample does not count, because patience starts at this sample.
+        # The processes' time before the first sample does not count, because patience starts at this sample.
         if self._seen_s is None:
             self._seen_s = {pid: look.cpu_s for pid, look in looks.items()}
         elif looks and not any(look.is_awake for look in looks.values()):
@@ -145,7 +146,7 @@ def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> No
             own.look(looks)
             if own.total_s > patience_s:
                 child.kill()
-        # Up to ten polls per sample: a sample reads every process of the machine, a poll does not.
+        # There are up to ten polls per sample: a sample reads every process of the machine, a poll does not.
         for _ in range(10):
             if all(child.poll() is not None for child, _ in waited):
                 return

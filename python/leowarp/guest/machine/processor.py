@@ -18,7 +18,7 @@ from contextlib import suppress
 STARVED_RATIO = 0.7
 """A guest that gets a smaller share than this of its processor competes with other work, and moves to another one."""
 
-# The time is long enough that a guest that waits for its disk once does not move.
+# The window is long enough that a guest that waits for its disk once does not move.
 WINDOW_S = 3.0
 
 
@@ -39,8 +39,8 @@ class Processor:
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
-        """Take the first of these processors with a free name; False: no name is free, and the current processor is
-        kept."""
+        """Take the first of these processors whose name is free. False: no name is free, and the guest keeps its
+        processor."""
         for number in candidates:
             # Only one process at a time can bind an abstract name (unix(7)). The name disappears with the process,
             # however it ends, so no file is left behind.
@@ -50,7 +50,8 @@ class Processor:
             except OSError:
                 name.close()
                 continue
-            # Released only after another one is held: a guest that finds none free keeps its processor.
+            # The old name is released only after another one is taken: a guest that finds no free name keeps its
+            # processor.
             self.close()
             self._held, self._number = name, number
             return True
@@ -62,15 +63,16 @@ class Processor:
         if self._number is None:
             return
         for pid in pids:
-            # a process that has ended meanwhile does not need this
+            # A process that has already ended does not need this.
             with suppress(ProcessLookupError):
                 os.sched_setaffinity(pid, {self._number})
 
     def starved(self, wall_s: float, cpu_s: float) -> bool:
-        """Whether the guest should move: it recently got too little of its processor, and another one is free.
+        """Whether the guest should move: it recently got too little of its processor, and another processor is free.
 
         wall_s, cpu_s: Real time, and the guest's processor time so far.
-        Returns: True: another processor was taken, and the caller must restrict the guest's processes to it (`keep`).
+        Returns: True if another processor was taken; the caller must then restrict the guest's processes to it
+            (`keep`).
         """
         if self._since is None or wall_s < self._since[0]:
             self._since = (wall_s, cpu_s)

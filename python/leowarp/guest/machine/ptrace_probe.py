@@ -10,14 +10,14 @@ PTRACE_TRACEME = 0
 
 
 def main() -> int:
-    """0 if a child that asked to be traced stops at its signal; otherwise 1, with the reason on stderr."""
+    """Return 0 if a child that asked to be traced stops at its signal; otherwise 1, with the reason on stderr."""
     libc = ctypes.CDLL(None, use_errno=True)
     child = os.fork()
     if child == 0:
         if libc.ptrace(PTRACE_TRACEME, 0, None, None) != 0:
             os._exit(ctypes.get_errno())
-        # As in User Mode Linux's own check at its start (check_ptrace, arch/um/os-Linux/start_up.c), which expects
-        # SIGSTOP.
+        # User Mode Linux does the same in its own check at its start (check_ptrace, arch/um/os-Linux/start_up.c), which
+        # expects SIGSTOP.
         os.kill(os.getpid(), signal.SIGSTOP)
         os._exit(0)
     _, status = os.waitpid(child, os.WUNTRACED)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running other programs: programs that start further programs (make, with its compilers), and programs whose short
-output is read."""
+"""Runs other programs: programs that start further programs (make, with its compilers), and programs whose short output
+is read."""
 
 import os
 import selectors
@@ -15,8 +15,8 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import POLL_S, OwnTime
 
 MOST_SAID_BYTES = 8 << 20
-"""Far more than a version's line or a kernel's configuration. A program that never stops printing is ended at this
-size."""
+"""The limit is far above a version's line or a kernel's configuration. A program that never stops printing is ended at
+this size."""
 MOST_S = 20.0
 """Limit of the program's own time (`OwnTime`), not of real time, so a busy machine never causes a failure."""
 
@@ -24,9 +24,9 @@ MOST_S = 20.0
 def output_of(*command: str) -> str:
     """Output of a program. Size and time are limited, because it may be any program.
 
-    *command: A name on the PATH or a path, and its arguments.
-    Returns: Its standard output. If it fails, its stderr is the message. Raises HostError if it is missing, fails,
-    prints more than `MOST_SAID_BYTES`, or has used `MOST_S` of its own time
+    *command: A name on the PATH or a path, and the arguments.
+    Returns: Standard output of the program. If the program fails, its stderr is the message. Raises HostError if the
+    program is missing, fails, prints more than `MOST_SAID_BYTES`, or has used `MOST_S` of its own time
         (`OwnTime`): no machine needs that long to print a version.
     """
     attempted = f"asking `{' '.join(command)}`"
@@ -43,7 +43,7 @@ def output_of(*command: str) -> str:
     try:
         said, complained = _heard(process, attempted)
     finally:
-        # Its process id cannot be reused until it is waited for.
+        # The process id cannot be reused until the process is waited for.
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
@@ -100,7 +100,7 @@ def own_session(
     """A running program whose output, including errors, is text. The program and everything that it starts end with the
     block.
 
-    This includes Ctrl-C and a full disk. The program has its own session, which can be signalled as a whole.
+    The block may also end by Ctrl-C or a full disk. The program has its own session, which can be signalled as a whole.
     """
     with subprocess.Popen(
         command,

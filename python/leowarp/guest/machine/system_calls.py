@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 SYMBOL = "leowarp_calls"
 _KEPT = 8
-# struct leowarp_calls: the count, and for each kept call the process on the host and the number of the call
+# The fields of struct leowarp_calls: the count, and for each kept call the process on the host and the number of the
+# call.
 _LAYOUT = struct.Struct(f"<Q{2 * _KEPT}I")
 SIZE_BYTES = _LAYOUT.size
 
 _POLLS = ("poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2")
-# arch/x86/entry/syscalls/syscall_64.tbl: calls that return at once without an error, so that a loop may contain them
-# without advancing virtual time. A call that fails takes 1 us of virtual time, and so does one that polls or waits with
-# a timeout (guest/clock/polling.c); reading the clock takes 256 ns.
+# The numbers are from arch/x86/entry/syscalls/syscall_64.tbl. These calls return at once without an error, so that a
+# loop may contain them without advancing virtual time. A call that fails takes 1 us of virtual time, as does a call
+# that polls or waits with a timeout (guest/clock/polling.c); reading the clock takes 256 ns.
 _NAMES = {
     0: "read", 1: "write", 3: "close", 5: "fstat", 7: "poll", 8: "lseek", 9: "mmap", 10: "mprotect", 11: "munmap",
     12: "brk", 13: "rt_sigaction", 14: "rt_sigprocmask", 16: "ioctl", 19: "readv", 20: "writev", 23: "select",
@@ -42,7 +43,7 @@ class Calls:
 
 
 def calls_in(raw: bytes) -> Calls:
-    """Reads the calls from `SIZE_BYTES` bytes of the guest's memory at `SYMBOL`."""
+    """The calls in `SIZE_BYTES` bytes of the guest's memory at `SYMBOL`."""
     count, *words = _LAYOUT.unpack(raw)
     numbers = words[1::2]
     newest = range(max(0, count - _KEPT), count)
@@ -52,7 +53,7 @@ def calls_in(raw: bytes) -> Calls:
 def polling(then: Calls | None, now: Calls | None) -> tuple[str, str]:
     """Part of a message: the calls made while virtual time paused, and what to do about them.
 
-    then, now: When virtual time last advanced, and now; None: unknown.
+    then, now: System calls up to the last advance of virtual time, and up to now; None: unknown.
     """
     if then is None or now is None:
         return "", (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of single directions of links, in the form for the guest: `links[].directions` of `setup.json` and
-`tables.bin` (design/interfaces.md, section 13).
+"""Settings of the directions of links, in the form for the guest: `links[].directions` of `setup.json` and `tables.bin`
+(design/interfaces.md, section 13).
 
 Tables of millions of rows are kept as columns.
 """
@@ -24,10 +24,11 @@ ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
 """Unlimited capacity; 0 means that nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
-"""Every packet is lost. Probabilities below 1 are in units of 2^-32, for comparison with a random u32."""
+"""With this value, every packet is lost. Probabilities below 1 are in units of 2^-32, for comparison with a random
+u32."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
-"""Kinds of event that set a value at an instant, if a table may set the same value for the whole run."""
+"""The kind of table that sets the same quantity for the whole run, by kind of event."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Directions:
     """Settings of directions from the timeline.
 
     capacity_rows, channel_rows: int64 (directions,). Number of rows of each direction's tables.
-    rows: structured, dtype `ROW`. Rows of all tables, ordered by direction, then capacity before channel, then time.
+    rows: structured, dtype `ROW`. Rows of all tables, ordered by direction; then capacity before channel; then time.
     queues: For directions with a queue of their own, in the form for `setup.json`.
     """
 
@@ -48,11 +49,9 @@ class Directions:
     def of_timeline(cls, timeline: pa.Table, network: Network) -> Directions:
         """Tables and queues of all directions.
 
-        timeline: Sorted by time, columns of `timeline.schema`.
+        timeline: Table sorted by time, with the columns of `timeline.schema`.
         Raises ScenarioError if a table does not begin at 0, does not increase in time, or belongs to a link of another
-            discipline than leolink.
-        Raises ScenarioError if a table does not begin at 0, does not increase in time, or belongs to a link that is not
-            of discipline leolink. It is also raised if an event sets a value that a table sets.
+            discipline than leolink. The error is also raised if an event sets a value that a table sets.
         """
         counts, parts, places = {}, [], []
         for rank, event in enumerate(("capacity", "channel")):
@@ -63,7 +62,7 @@ class Directions:
             # All rows of a direction are consecutive, and its capacity comes first. The guest reads them in this order.
             places.append(2 * direction + rank)
         place, rows = np.concatenate(places), np.concatenate(parts)
-        # The sort is stable, and the timeline is sorted by time
+        # The sort is stable, and the timeline is sorted by time.
         order = np.argsort(place, kind="stable")
         place, rows = place[order], rows[order]
         directions = cls(counts["capacity"], counts["channel"], rows, _queues(timeline, network))
@@ -75,10 +74,10 @@ class Directions:
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
         """Entry `directions` of a link; None if both directions have only defaults.
 
-        in_order: False: packets overtake; None: the timeline is older than this column.
+        in_order: False if packets may overtake; None if the timeline is older than this column.
         probe_bytes: IP length of the probes that measured the delays, which include their transmission time.
-        Returns: list of two dict, or None. First a > b, then b > a, each only with values that differ from the agent's
-            defaults.
+        Returns: list of two dict, or None. The first dict is for a > b, the second for b > a. Each has only values that
+            differ from the agent's defaults.
         """
         common: dict[str, Any] = {"in_order": False} if in_order is False else {}
         if probe_bytes:
@@ -103,7 +102,7 @@ def _records(rows: pa.Table) -> np.ndarray:
 
 
 def _capacity(rows: pa.Table) -> np.ndarray:
-    """Rows of capacity: bit/s, `UNSHAPED` where the timeline has null.
+    """Rows of a capacity: bit/s, and `UNSHAPED` where the timeline has null.
 
     Raises ScenarioError if a rate is negative. A rate of 0 is valid: nothing is sent.
     """
@@ -126,7 +125,7 @@ def _channel(rows: pa.Table) -> np.ndarray:
     records = _records(rows)
     if len(rows):
         delay_ns, loss_ratio = rows["delay_ns"].to_numpy(), rows["loss_ratio"].to_numpy()
-        # A null becomes nan or makes the integers floats, so no comparison below is true
+        # A null becomes nan or turns the integers into floats, so no comparison below is true.
         if not np.all(delay_ns >= 0):
             raise ScenarioError("reading the timeline: the delay of a channel is missing or negative")
         if not np.all((loss_ratio >= 0) & (loss_ratio <= 1)):
@@ -138,7 +137,7 @@ def _channel(rows: pa.Table) -> np.ndarray:
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
-    """The queueing disciplines of directions that have their own. They are keyed by direction, in the form for the
+    """The queueing disciplines of directions that have a separate one. They are keyed by direction, in the form for the
     agent."""
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
@@ -158,13 +157,13 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
     """Some columns as a list of rows."""
-    # A timeline that is older than queues lacks the columns, and therefore has no such rows
+    # A timeline that is older than queues lacks the columns, and therefore has no such rows.
     return rows.select(names).to_pylist() if len(rows) else []
 
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
-    """Check that each table begins at 0 and has one row per instant. The kernel searches it by time and uses the last
-    earlier row."""
+    """Check that each table begins at 0 and has one row per instant. The kernel searches a table by time and uses the
+    last earlier row."""
     if not len(place):
         return
     # All tables are checked at once. `place` is constant within each table, so a table ends where it changes.

@@ -28,7 +28,7 @@ from leowarp.timeline.metadata import TimelineMetadata
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
-# 32 bytes per record, packed; `crates/timeline` reads the same layout, and a test compares the two.
+# A record has 32 bytes, packed; `crates/timeline` reads the same layout, and a test compares the two.
 EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
 # Numbers of the kinds in design/interfaces.md, section 4.
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
@@ -41,7 +41,7 @@ section 4)."""
 # Length of an Ethernet header. The kernel's qdiscs include it, whereas a plan's overhead is added to the IP length.
 ETHERNET_BYTES = 14
 MODULES = "modules"
-"""Place of the user's modules in the guest's `in/`."""
+"""Directory of the user's modules in the guest's `in/`."""
 ROOTS = "roots"
 """Directory in the guest's `in/` with a link to the root of each flow's programs."""
 PROGRAMS_WRITE_TO = "/run/leowarp"
@@ -55,22 +55,23 @@ PROGRAMS_ENVIRONMENT = {
     "TZ": "UTC",
     # If allowed, OpenSSL mixes RDRAND (OPENSSL_ia32cap(3), bit 62) and RDSEED (bit 64 + 18) into its random numbers.
     "OPENSSL_ia32cap": "~0x4000000000000000:~0x40000",
-    # glibc selects its string functions by the processor; Python's hashes begin with a random number.
+    # glibc selects its string functions by the processor. Without this variable, Python's hashes would begin with a
+    # random number.
     "PYTHONHASHSEED": "0",
 }
-"""All variables of a program, unless a flow adds more. They are equal on every machine."""
+"""All variables of a program, unless a flow adds more. The variables are equal on every machine."""
 ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 
 def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHand | None = None) -> None:
     """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is created if missing.
 
-    Without tables there is no `tables.bin`. The user's modules are named in the setup, but not copied there: see
+    Without tables there is no `tables.bin`. The setup names the user's modules but does not contain them: see
     `modules`.
 
-    plan: Its workload: flows, hosts, modules, observations.
-    timeline: Columns of `timeline.schema`, sorted by time.
-    directory: The guest's `in/`, or one of several in it.
+    plan: The plan, which gives the workload: flows, hosts, modules, observations.
+    timeline: Table with the columns of `timeline.schema`, sorted by time.
+    directory: The guest's `in/`, or one of several directories in it.
     by_hand: Called with the numbers of hosts by node name. Returns the user's interactive part for `setup.json`: the
         key `shell` or `live` and its value.
     Raises ScenarioError if the timeline names a node or a link that it does not create, is not sorted, or contradicts
@@ -82,7 +83,7 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     if by_hand is not None:
         written |= by_hand(network.host_numbers)
     directory.mkdir(parents=True, exist_ok=True)
-    # One line per key, because json's indenting encoder is slow, and a jitter table would take one line per value
+    # Each key has one line, because json's indenting encoder is slow, and a jitter table would take one line per value.
     entries = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in written.items())
     (directory / "setup.json").write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
     with (directory / "events.bin").open("wb") as file:
@@ -98,7 +99,8 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
     """Records of a timeline's events in order, except events that belong to the setup or the tables.
 
-    Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4.
+    Returns: structured array of shape (n,), dtype `EVENT`. The layout is described in `design/interfaces.md`, section
+        4.
     Raises ScenarioError if the events are not sorted by time, or the guest does not know the kind of an event.
     """
     t_ns = timeline["t_ns"].to_numpy()
@@ -128,7 +130,8 @@ _IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Links up and down. a = link; value = 1 if held packets are lost when the link goes down."""
+    """Fill in events that bring links up and down. a = link; value = 1 if held packets are lost when the link goes
+    down."""
     up = rows["up"].to_numpy().astype(bool)
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
     records["a"][at] = network.ends(rows) // 2
@@ -146,7 +149,7 @@ def _fill_value(kind: int, column: str):
             # The record's value is an integer. A ratio is stored as the bits of its float, so it is not rounded.
             values = rows[column].to_numpy().astype("<f8").view("<i8")
         else:
-            # A null rate, which means unshaped, is 0 here
+            # A null rate, which means unshaped, is 0 here.
             values = rows[column].fill_null(0).to_numpy()
         records["value"][at] = values
 
@@ -156,7 +159,7 @@ def _fill_value(kind: int, column: str):
 def distributions(timeline: pa.Table) -> list[str]:
     """Names of the distributions of a timeline's jitter events, in order of first appearance."""
     if "distribution" not in timeline.column_names:
-        return []  # a timeline of a run from before jitter existed
+        return []  # This timeline is from a run from before jitter existed.
     return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
 
 
@@ -178,9 +181,10 @@ def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
 
 
 def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Jitter: b = index in `jitter_tables`, value = standard deviation, ns."""
+    """Fill in jitter events: b = index in `jitter_tables`, value = standard deviation, ns."""
     names = rows["distribution"].to_pylist()
-    # Numbered by first appearance, which is the order in which `jitter_tables` passes them to the agent.
+    # Distributions are numbered by first appearance, which is the order in which `jitter_tables` passes them to the
+    # agent.
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     records["kind"][at] = JITTER
     records["a"][at] = network.ends(rows)
@@ -189,7 +193,7 @@ def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: N
 
 
 def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Routes: a = node, b = host, c = outgoing direction or `NONE`, value = path."""
+    """Fill in routes: a = node, b = host, c = outgoing direction or `NONE`, value = path."""
     node = numbers_of(rows["node"], network.node_numbers)
     hop = numbers_of(rows["next_hop"], network.node_numbers)
     known = hop >= 0
@@ -203,7 +207,7 @@ def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Ne
 
 
 def _fill_path(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Paths between hosts: a, b = hosts, c = path or `NONE`, value = change or `NONE`."""
+    """Fill in paths between hosts: a, b = hosts, c = path or `NONE`, value = change or `NONE`."""
     records["kind"][at] = PATH
     records["a"][at] = numbers_of(rows["a"], network.host_numbers)
     records["b"][at] = numbers_of(rows["b"], network.host_numbers)
@@ -225,8 +229,8 @@ _FILL = {
 def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
     """`setup.json` as a dict.
 
-    network: Its numbering, used wherever a node, a host or a link is named.
-    directions: Given if already computed; otherwise made from the timeline.
+    network: Numbers of the nodes, hosts and links, used wherever one of them is named.
+    directions: Settings of directions, if already computed; otherwise made from the timeline.
     Returns: Keys of design/interfaces.md, sections 4, 13, 15 and 18. An unknown value is None.
     """
     if directions is None:
@@ -238,7 +242,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
         "seed": plan.run.seed,
-        # Nothing in addition to the agent's own wait until its captures have delivered all packets.
+        # The agent waits no longer than its own wait until its captures have delivered all packets.
         "drain_ns": 0,
         "ends": plan.run.ends,
         "linger_ns": plan.run.linger_ns,
@@ -281,7 +285,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
 
 def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Actions of nodes at route changes, in the form for the agent; empty: none."""
+    """Actions of nodes at route changes, in the form for the agent; empty if there are none."""
     given = plan.cures
     known: dict[str, Any] = {}
     buffer = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
@@ -364,14 +368,14 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
     links = []
     for number, (a, b, row) in enumerate(zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True)):
         link = {"a": a, "b": b, **row, "arp": arp}
-        # Wires have no counts, except on a jittered path, and have no neighbours to resolve
+        # Wires have no counts, except on a jittered path, and no neighbours to resolve.
         is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
         # The kernel's disciplines already count the Ethernet header of 14 B, so a plan's overhead of 14 B is passed as
         # 0.
         link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
         link["arp"] = arp and row["kind"] != "wire"
         if row["discipline"] in ("netem", "jitter"):
-            # The timeline's limit is already netem's own, including the delay line
+            # The timeline's limit is already netem's own, including the delay line.
             link["queue_counts"] = "waiting-and-flying"
         own = directions.of_link(number, order[number], probe_bytes[number])
         if own is not None:

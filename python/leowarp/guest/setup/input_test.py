@@ -91,7 +91,7 @@ def test_each_event_becomes_the_agreed_record():
     )
     records = events(table, Network.of_timeline(table)).tobytes()
     # The fields t_ns, kind, a, b, c, value as in interfaces.md, section 4. The layout is repeated here independently of
-    # the code
+    # the code.
     expected = [
         (0, 1, 0, 0, 0, 0),
         (0, 1, 1, 0, 0, 0),
@@ -129,7 +129,7 @@ def test_setup_has_the_agreed_keys(tmp_path):
         "a": 0, "b": 1, "kind": "wire", "discipline": "leolink", "on_down": "drain", "limit_pkts": None,
         "limit_bytes": None, "overhead_bytes": 0, "arp": False,
     }  # fmt: skip
-    # 20 bytes added to the IP length are 6 bytes added to the Ethernet frame, whose header the kernel counts itself
+    # 20 bytes added to the IP length are 6 bytes added to the Ethernet frame, whose header the kernel counts itself.
     assert made["links"][2]["overhead_bytes"] == 6
     assert made["links"][2]["limit_bytes"] == 64000
     assert (made["flows"][0]["source"], made["flows"][0]["destination"]) == (0, 1)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from leowarp.base.errors import ScenarioError
 
 # Addresses are assigned /24 by /24 from 10.1.0.1. The addresses .0 and .255 are skipped because they look like mistakes
-# in a capture
+# in a capture.
 HOSTS_PER_BLOCK = 254
 HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 
@@ -25,7 +25,7 @@ class Network:
     """Numbers of nodes, hosts and links.
 
     nodes: list of (name, kind)
-    hosts: Node numbers, in order of appearance.
+    hosts: Node numbers of the hosts, in order of appearance.
     links: pyarrow.Table of n rows. For each link, the first event that brought it up, with all columns.
     link_a, link_b: int64 arrays of shape (n,). Node numbers of the ends of each link.
     """
@@ -85,7 +85,7 @@ class Network:
         Raises ScenarioError if a pair has no link.
         """
         keys = _pair(self.link_a, self.link_b, len(self.nodes))
-        # Uses one sort and a binary search, because timelines have millions of events.
+        # One sort and a binary search are used, because timelines have millions of events.
         order = np.argsort(keys)
         wanted = _pair(a, b, len(self.nodes))
         at = np.searchsorted(keys, wanted, sorter=order)
@@ -121,4 +121,4 @@ def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
     if unknown:
         raise ScenarioError(f"reading the timeline: {unknown[0]!r} is used but is not among its nodes of that kind")
     by_code = np.array([numbers.get(name, -1) for name in names] + [-1], dtype=np.int64)
-    return by_code[codes]  # code -1 selects the last entry: null
+    return by_code[codes]  # Code -1 selects the last entry, which is for null.

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
     """False notices of a run, in chronological order.
 
-    plan: For its flows, each end gets notices about the other end.
-    host_numbers: By the node name of the host.
+    plan: The plan; each end of its flows gets notices about the other end.
+    host_numbers: Host numbers by the node name of the host.
     Returns: list of (int, int, int). Time of the run in ns, the host that gets the notice, and the host to which its
         packets go. The instants of a pair form a Poisson process with mean interval `cures.notify_false_interval`. Its
         random numbers are from the stream ``cures.notices`` of the two host numbers.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""False notices: which hosts get them, and when."""
+"""False notices: the hosts that get them, and their times."""
 
 import numpy as np
 
@@ -20,9 +20,10 @@ def test_both_ends_of_a_flow_are_told_at_random_instants_of_that_mean_interval(t
     for pair in ((0, 1), (1, 0)):
         t_ns = np.array([t for t, *who in told if tuple(who) == pair])
         gaps_s = np.diff(t_ns, prepend=0) / 1e9
-        # 2000 samples with mean 0.5 s: the standard deviation of the sample mean is 0.5 / sqrt(2000) = 0.011 s
+        # There are 2000 samples with mean 0.5 s, so the standard deviation of the sample mean is 0.5 / sqrt(2000) =
+        # 0.011 s.
         assert abs(gaps_s.mean() - 0.5) < 4 * 0.012
-        # the standard deviation of an exponential distribution equals its mean
+        # The standard deviation of an exponential distribution equals its mean.
         assert abs(gaps_s.std() - 0.5) < 0.1
     assert {tuple(who) for _, *who in told} == {(0, 1), (1, 0)}
 

@@ -22,10 +22,10 @@ def put_input(
 ) -> None:
     """Fill the guest's `in/`.
 
-    image: The plan's modules are compiled against its kernel.
-    directory: `in/` of the guest's working directory.
-    by_hand: As for `write_input`.
-    Raises ScenarioError, HostError: As `write_input` and `compile_modules`.
+    image: Kernel and agent; the plan's modules are compiled against this kernel.
+    directory: The directory `in/` of the guest's working directory.
+    by_hand: The same as for `write_input`.
+    Raises ScenarioError, HostError for the same reasons as `write_input` and `compile_modules`.
     """
     write_input(plan, timeline, directory, by_hand)
     put_modules(compile_modules(plan, image), directory)

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 KIND = "module"
 TREE_KIND = "module-tree"
 NEEDED = {"gcc": "gcc", "make": "make", "ld": "binutils", "tar": "tar", "xz": "xz-utils"}
-# Source files of the kernel are included by their path in its tree. No path of this machine becomes part of the module
+# Source files of the kernel are included by their path in its tree. No path of this machine becomes part of the module.
 KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/=\n"
-# Maximum number of compiler output lines in a message
+# Maximum number of compiler output lines in a message.
 SHOWN_LINES = 40
 
 OnMessage = Callable[[str], None]
@@ -48,13 +48,14 @@ def module_name(source: Path) -> str:
 
 
 def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
-    """The module `NAME.ko` of the C file `source`, compiled against `kernel`; from the cache if it is there.
+    """The module `NAME.ko` of the C file `source`, compiled against `kernel`, or taken from the cache.
 
     source: One C file. The file may include the kernel's headers and also the kernel's congestion controls, for
         instance `"net/ipv4/tcp_cubic.c"`.
-    kernel: A built one. A kernel binary is accepted if the `module-tree.tar.xz` that its build puts beside it is there.
+    kernel: A built kernel. A kernel binary is accepted if the `module-tree.tar.xz` that its build puts beside it is
+        there.
     on_message: Called with a line of text before every step that takes time, and with each compiler warning.
-    Raises ScenarioError if the file cannot be read or does not compile: with the compiler's messages.
+    Raises ScenarioError, with the compiler's messages, if the file cannot be read or does not compile.
     Raises HostError if this machine has no compiler.
     """
     try:
@@ -69,7 +70,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             hint="leave guest.kernel out, name the kernel's tree instead (--kernel TREE), or build the binary with "
             "guest/build.sh, which puts the archive beside it",
         )
-    # Checked before the cache is used, because the compiler's version is part of the key.
+    # The tools are checked before the cache is used, because the compiler's version is part of the key.
     _demand_tools(source)
     name = module_name(source)
     tree_sha256 = sha256_of_file(archive)
@@ -101,8 +102,8 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
 def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
     """The modules of a plan (`guest.cc_modules`), compiled against the kernel of `image`.
 
-    Raises ScenarioError, HostError: As `compiled`. ScenarioError also if a file names a module that the user never
-        accepted (`trust`).
+    Raises ScenarioError, HostError for the same reasons as `compiled`. ScenarioError is also raised if a file names a
+        module that the user never accepted (`trust`).
     """
     demand(plan, on_message)
     kernel = Kernel(image.kernel, image.symbols, image.kernel_facts)
@@ -112,7 +113,7 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
     """`modules_of` a plan, after a check that the modules have the parameters that the plan sets (`modules`).
 
-    Raises ScenarioError, HostError: As `modules_of` and `check_parameters`.
+    Raises ScenarioError, HostError for the same reasons as `modules_of` and `check_parameters`.
     """
     made = modules_of(plan, image, on_message)
     if plan.modules:
@@ -142,7 +143,7 @@ def _demand_tools(source: Path) -> None:
 
 
 def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
-    """The directory of the archive, which is unpacked once per content."""
+    """The directory with the archive's content, which is unpacked once per content."""
 
     def make(entry: Path) -> None:
         on_message(f"unpacking {archive.name} (56 MB)")
@@ -174,7 +175,7 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     )
 
 
-# Lines with kbuild's steps and make's own reports, which are not about the user's file
+# Lines with kbuild's steps and make's own reports, which are not about the user's file.
 _OF_MAKE = re.compile(
     r"^  [A-Z][A-Z0-9]*( \[M\])? +\S|^make(\[\d+\])?: |^warning: the compiler differs|^  (You are|The) "
 )

@@ -2,9 +2,9 @@
 """Parameters of kernel modules, read from their files, so that mistakes in a plan are found before a boot.
 
 Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. For a
-module it is in the module's file; for a built-in module it is in the kernel's program. The functions that read it
-determine its type (kernel/params.c). `.modinfo` also gives types, but not those of built-in modules, and no
-permissions.
+module, the section is in the module's file; for a built-in module, it is in the kernel's program. The functions that
+read the parameter determine its type (kernel/params.c). `.modinfo` also gives types, but no permissions, and no types
+of built-in modules.
 """
 
 from __future__ import annotations
@@ -23,25 +23,26 @@ from leowarp.scenario.text.problems import nearest
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
-# struct kernel_param: name, module, operations; permissions, level, flags; argument
+# The fields of struct kernel_param: name, module, operations; permissions, level, flags; argument.
 _PARAM_BYTES, _OPERATIONS_AT, _PERMISSIONS_AT, _ARGUMENT_AT = 40, 16, 24, 32
-# struct kparam_array: maximum number of elements, bytes per element, number that are set, operations, elements
+# The fields of struct kparam_array: maximum number of elements, bytes per element, number that are set, operations,
+# elements.
 _ELEMENT_OPERATIONS_AT = 16
-# struct kernel_symbol: address, name, namespace
+# The fields of struct kernel_symbol: address, name, namespace.
 _EXPORT_BYTES, _EXPORT_NAME_AT = 24, 8
 _NAME = re.compile(r"\w+(?:\.\w+)?")
-# Modules with their own parameters that are part of every kernel booted here
+# Modules with their own parameters that are part of every kernel booted here.
 _BUILT_IN = {"printk", "tcp_cubic"}
 _WRITABLE = 0o200
 
-# (bits, signed)
+# Number of bits, and whether the type is signed.
 _INTEGERS = {
     "byte": (8, False), "short": (16, True), "ushort": (16, False), "int": (32, True), "uint": (32, False),
     "hexint": (32, False), "long": (64, True), "ulong": (64, False), "ullong": (64, False),
 }  # fmt: skip
 _BOOLEANS = ("bool", "invbool", "bint")
 _TEXTS = ("charp", "string")
-# kstrtoull with radix 0, lib/kstrtox.c: 0x is hexadecimal, 0 octal
+# kstrtoull with radix 0 (lib/kstrtox.c) reads 0x as hexadecimal and 0 as octal.
 _INTEGER = re.compile(
     r"(?P<sign>[+-]?)(?:0[xX](?P<hexadecimal>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*))"
 )
@@ -53,8 +54,8 @@ class Parameter:
 
     type: The type as `module_param` names it; None: the module's own functions read it, and the values that they accept
         are unknown.
-    permissions: Permissions in /sys; 0: the parameter is not there.
-    most: Maximum number of elements of an array; None: not an array.
+    permissions: Permissions in /sys; 0 means that the parameter is not there.
+    most: Maximum number of elements of an array; None if the parameter is not an array.
     """
 
     type: str | None
@@ -66,8 +67,8 @@ class Parameter:
         return kind if self.most is None else f"up to {self.most} of {kind}"
 
     def refuses(self, value: str) -> str | None:
-        """Description of the accepted values if the kernel would reject this one; None: it would accept the value, or
-        this is unknown."""
+        """Description of the accepted values if the kernel would reject this one; None if it would accept the value, or
+        if this is unknown."""
         values = [value] if self.most is None else value.split(",")
         if self.most is not None and len(values) > self.most:
             return f"at most {self.most} values, separated by commas"
@@ -109,8 +110,8 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 def parameters_in(file: Path) -> Declared:
     """The parameters declared by a module's file (`NAME.ko`) or a kernel's program.
 
-    Returns: Module -> name -> `Parameter`. For a module's file, the only entry is the file's stem. Empty if a
-        kernel's file does not have the structure of a 6.12 kernel.
+    Returns: Module -> name -> `Parameter`. For a module's file, the only entry is the file's stem. The mapping is empty
+        if a kernel's file does not have the structure of a 6.12 kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)
@@ -145,7 +146,7 @@ _ARRAY = "array"
 
 
 def _type_at(elf: Elf, offset: int, exported: Mapping[int, int]) -> str | None:
-    """The type to whose functions a pointer leads: `param_ops_uint`, `param_array_ops`."""
+    """The type whose functions a pointer refers to: `param_ops_uint`, `param_array_ops`."""
     target = elf.pointer(offset)
     name = target.name or ""
     if target.address is not None and target.address in exported:
@@ -179,9 +180,9 @@ def _exported(elf: Elf) -> dict[int, int]:
 def check_parameters(plan: Plan, declared: Declared) -> None:
     """Check that each parameter of a plan exists in its module, can be written, and accepts the value.
 
-    declared: As from `modules.declared_parameters`. Unknown parameters, such as those of a kernel that cannot be read,
-        are left for the guest to check.
-    Raises ScenarioError: With every wrong parameter, and the parameters that exist.
+    declared: Parameters from `modules.declared_parameters`. Unknown parameters, such as those of a kernel that cannot
+        be read, are left for the guest to check.
+    Raises ScenarioError with every wrong parameter, and the parameters that exist.
     """
     wrong = mistakes(plan.modules, declared)
     if not wrong:
@@ -193,7 +194,7 @@ def check_parameters(plan: Plan, declared: Declared) -> None:
 
 
 def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> list[tuple[str, str]]:
-    """Wrong parameters, each with what to write instead."""
+    """Wrong parameters, each with a hint about what to write instead."""
     found: list[tuple[str, str]] = []
     for module, values in modules.items():
         if (known := declared.get(module)) is None:
@@ -228,7 +229,7 @@ def _guess(name: str, known: Mapping[str, object]) -> str:
 
 
 def listed(parameters: Mapping[str, Parameter]) -> str:
-    """Names and types, for a message.
+    """Names and types of the parameters, for a message.
 
     >>> listed({"add": Parameter("uint", 0o644)})
     'add (uint)'

@@ -29,16 +29,17 @@ HIDDEN = ("run", "dev", "proc", "sys")
 """Directories that the guest covers with its own mounts."""
 
 _MOST_LINKS = 40
-# exec_binprm of fs/exec.c, and BINPRM_BUF_SIZE
+# `_MOST_LINKS` is the number of symbolic links that the kernel follows at most (MAXSYMLINKS, include/linux/namei.h).
 _SCRIPTS_IN_SCRIPTS = 5
 _LONGEST_INTERPRETER_BYTES = 256
-"""Maximum number of symbolic links that the kernel follows (MAXSYMLINKS, include/linux/namei.h)."""
+"""Limits of the kernel on a chain of scripts (exec_binprm, fs/exec.c) and on a script's first line
+(BINPRM_BUF_SIZE)."""
 
 
 def check_programs(plan: Plan) -> None:
     """Check that every program that a plan names exists and is for this processor.
 
-    Raises HostError: One message with everything that is missing.
+    Raises HostError with one message about everything that is missing.
     """
     wrong = [f"flows.{number}.{text}" for number, flow in enumerate(plan.flows) for text in _wrong(flow)]
     if wrong:
@@ -68,14 +69,14 @@ class Surroundings(Protocol):
 def check_program(command: str, surroundings: Surroundings) -> None:
     """Check that the program of one command line exists and is for this processor.
 
-    Raises HostError if not.
+    Raises HostError if the program is missing or for another processor.
     """
     if (why := _why_not(surroundings, command)) is not None:
         raise HostError(f"`{command}` cannot run: {why}", hint="install what is missing, or name it by its path")
 
 
 def put_roots(plan: Plan, directory: Path) -> None:
-    """Make a link in the guest's `in/` to the root of each flow's programs."""
+    """Make a link to the root of each flow's programs, in the guest's `in/`."""
     for number, flow in enumerate(plan.flows):
         if flow.kind == "program":
             (directory / ROOTS).mkdir(exist_ok=True)
@@ -87,8 +88,9 @@ def put_roots(plan: Plan, directory: Path) -> None:
 def keep_outputs(out: Path, run_dir: Path) -> None:
     """Move output and files of programs from the guest's `out/` into a run directory, if there were any.
 
-    out: Contains `programs/<flow>/<client or server>/` with `stdout`, `stderr`, `output.txt` and `files/`.
-    run_dir: Receives them as `35-programs/`.
+    out: Directory with `programs/<flow>/<client or server>/`, which contains `stdout`, `stderr`, `output.txt` and
+        `files/`.
+    run_dir: The run directory, in which they become `35-programs/`.
     """
     target = run_dir / PROGRAMS
     if target.exists():
@@ -103,7 +105,7 @@ def root_of(flow: Surroundings) -> Path:
 
 
 def program_file(flow: Surroundings, command: str) -> Path | None:
-    """The file of this machine that a command line runs; None: there is none, or the host cannot tell.
+    """The file of this machine that a command line runs; None if there is no such file, or the host cannot tell.
 
     The file is found in the same way as in the guest: in the directories of PATH, below the flow's root.
     """
@@ -141,7 +143,7 @@ def _wrong(flow: Flow) -> Iterator[str]:
 
 
 def _why_not(flow: Surroundings, command: str) -> str | None:
-    """Why a command's program cannot run; None: it can, or the host cannot tell."""
+    """The reason why a command's program cannot run; None if it can, or if the host cannot tell."""
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):
         return None
@@ -155,8 +157,8 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
 
 
 def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
-    """Why a file cannot be run; None: it can, or the host cannot tell. The file is the interpreter of a chain of
-    `scripts` scripts."""
+    """The reason why a file cannot be run; None if it can, or if the host cannot tell. The file is the interpreter of a
+    chain of `scripts` scripts."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:
@@ -206,7 +208,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _inside(root: Path, path: str) -> Path | None:
-    """Target of a path below `root`. Links on the path are followed as by a program whose root directory is `root`."""
+    """Target of a path below `root`. Links on the path are followed as for a program whose root directory is `root`."""
     # In a custom root, an absolute link refers to that root, not to this machine's.
     at, ahead, links = root, [part for part in path.split("/") if part], 0
     while ahead:

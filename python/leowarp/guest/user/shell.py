@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 INPUT = "stdin"
 """File in the guest's `in/` that is the standard input of a shell without a terminal."""
 STORAGE_BYTES = 64 << 20
-"""Maximum size of its files, as for a flow of kind program."""
+"""Maximum size of the shell's files, as for a flow of kind program."""
 
 # EPOCHREALTIME has six decimals (bash(1)); LEOWARP_START_US, set by the agent, is the same clock at the run's 0.
 _BASH_CLOCK = (
@@ -38,12 +38,12 @@ _BASH_CLOCK = (
 
 @dataclass(frozen=True)
 class Shell:
-    """The program, and where it runs.
+    """The program, and the host at which it runs.
 
-    station: The station at whose host it runs.
-    command: Program and arguments; empty: bash, or `/bin/sh` if bash is missing.
-    is_terminal: Whether it runs on the user's terminal.
-    stdin: Without a terminal: all of its standard input.
+    station: The station at whose host the program runs.
+    command: Program and arguments; empty means bash, or `/bin/sh` if bash is missing.
+    is_terminal: Whether the program runs on the user's terminal.
+    stdin: Complete standard input of a program without a terminal.
     """
 
     station: str
@@ -58,13 +58,13 @@ class Shell:
         """The command line."""
         if self.command:
             return list(self.command)
-        # The shell starts without the user's settings: these refer to missing files, and their output takes virtual
+        # The shell starts without the user's settings: they refer to missing files, and their output takes virtual
         # time.
         has_bash = program_file(self, "bash") is not None
         return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
 
     def variables(self) -> dict[str, str]:
-        """Its complete environment: the variables of programs, and with a terminal also the terminal's type and a
+        """Complete environment of the program: the variables of all programs, and with a terminal also its type and a
         prompt."""
         prompt = {
             "PS1": f"{self.station} ${{LEOWARP_S:+$LEOWARP_S s}}$ ",
@@ -88,9 +88,9 @@ class Shell:
 
 
 def check_shell(shell: Shell) -> None:
-    """Check that its program exists.
+    """Check that the shell's program exists.
 
-    Raises HostError if it is missing, or is for another processor.
+    Raises HostError if the program is missing, or is for another processor.
     """
     check_program(shlex.join(shell.words()), shell)
 
@@ -101,10 +101,10 @@ def run_shell(
 ) -> int:  # fmt: skip
     """Run `shell` on this process' terminal or standard outputs, in the network of `timeline`. Returns its exit code.
 
-    plan: Its flows also run.
+    plan: The plan; its flows also run.
     run_dir: Directory in which the guest works.
-    on_warning: As for `drive`.
-    Raises LeowarpError: As `drive`; GuestError also if the run ends before the shell does.
+    on_warning: The same as for `drive`.
+    Raises LeowarpError for the same reasons as `drive`; GuestError also if the run ends before the shell does.
     """
     directory = run_dir / GUEST
     terminal = Terminal(0, 1) if shell.is_terminal else None

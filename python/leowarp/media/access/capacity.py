@@ -66,8 +66,8 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         )
     draw = stream(seed, f"access.schedule.{way}", int(clock.timestamp())).random()
     hour = clock.hour + clock.minute / 60.0 + clock.second / 3600.0
-    # sqrt(2) cos has variance 1. The cosine is 1 in the busiest hour and is subtracted: less capacity at `busy_hour`,
-    # more twelve hours later.
+    # sqrt(2) cos has variance 1. The cosine is 1 in the busiest hour and is subtracted: capacity is smaller at
+    # `busy_hour`, and larger twelve hours later.
     busy = math.sqrt(2.0) * math.cos(2.0 * math.pi * (hour - access.busy_hour_ns / 3.6e12) / 24.0)
     deviation = math.sqrt(1.0 - access.busy_ratio) * float(ndtri(draw)) - math.sqrt(access.busy_ratio) * busy
     # One of the tests lies below -extreme, and one above +extreme.
@@ -77,7 +77,8 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 
 
 def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
-    """Median capacity of each slot: log-normal around the run's, truncated at two standard deviations; shape (n,).
+    """Median capacity of each slot: log-normal around the run's median, truncated at two standard deviations; shape
+    (n,).
 
     `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. It is 0.2 because means
     of slots in LeoCC's trace differ by 19 %.
@@ -146,8 +147,8 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
     kept = math.exp(-_WANDER_STEP_NS / access.wander_time_ns)
     # x[i] = kept x[i-1] + sqrt(1 - kept^2) n[i], x[0] = n[0]: the variance of the process is constant from the start
     noise[1:] *= math.sqrt(1.0 - kept * kept)
-    # The loop gives the same bits as scipy.signal.lfilter. Importing that takes 0.4 to 0.9 CPU s, as long as the guest
-    # takes for a run of a minute. The 36,000 steps of an hour take 3 ms here.
+    # The loop gives the same bits as scipy.signal.lfilter. Importing scipy.signal takes 0.4 to 0.9 CPU s, as long as
+    # the guest takes for a run of a minute. The 36,000 steps of an hour take 3 ms here.
     steps = accumulate(noise.tolist(), lambda before, drawn: kept * before + drawn)
     return t_ns, access.wander_ratio * np.fromiter(steps, dtype=np.float64, count=len(noise))
 

@@ -39,7 +39,7 @@ def test_it_wanders_and_forgets():
     at = np.searchsorted(t_ns, np.arange(50_000_000, 18_000 * SECOND_NS, 100_000_000), side="right") - 1
     wander = np.log(rate_bps[at] / (250 * MBIT_S))
     assert wander.std() == pytest.approx(0.08, rel=0.1)
-    # after wander_time, 50 samples
+    # The lag of 50 samples is wander_time.
     assert (wander[50:] * wander[:-50]).mean() / wander.var() == pytest.approx(np.exp(-1), abs=0.1)
 
 

@@ -31,7 +31,7 @@ def channel_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """One direction's table of delay and loss.
 
-    way: {"up", "down"}
+    way: Direction, {"up", "down"}
     drawn: Random outages and spikes.
     seed: ``run.seed``; the jitter uses the stream ``access.jitter.<way>``.
     Returns t_ns, delay_ns: int64 arrays of shape (m,). The first time is 0; adjacent rows differ.
@@ -63,7 +63,7 @@ def channel_rows(
 
 
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Begins of frames; frame 0 begins with the run. 1/750 s is not a whole number of ns.
+    """Start times of frames; frame 0 begins with the run. 1/750 s is not a whole number of ns.
 
     The start of each frame is computed from the run's start and rounded separately, so that errors do not accumulate:
     with 750 frames per second, frame 750 begins at exactly 1 s.
@@ -76,9 +76,9 @@ def jitter_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Jitter as times and values; the first time is 0.
 
-    Downlink: steps of geometric length with Erlang (gamma of order 3) values of mean `jitter_ns`. Uplink: steps of 0.5
-    to 1.5 times `jitter_up_step_ns` with values of mean `jitter_up_ns`, because packets wait for a grant. All steps are
-    whole frames. With `jitter_spread_ratio`, each slot has a factor for both directions.
+    Downlink steps have a geometric length and Erlang (gamma of order 3) values of mean `jitter_ns`. Uplink steps last
+    0.5 to 1.5 times `jitter_up_step_ns`, with values of mean `jitter_up_ns`, because packets wait for a grant. All
+    steps are whole frames. With `jitter_spread_ratio`, each slot has a factor for both directions.
 
     slots_ns: int64 array of shape (n,). Beginnings of the slots.
     """
@@ -98,9 +98,9 @@ def jitter_rows(
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # Uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then meets the published mean
-        # difference of 6.7 ms within 15 %, whether 10 ms or a round trip apart (design/starlink-profile.md, "Steps of
-        # the jitter").
+        # By default, the values are uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then
+        # meets the published mean difference of 6.7 ms within 15 %, whether 10 ms or a round trip apart
+        # (design/starlink-profile.md, "Steps of the jitter").
         first, last = up_step_frames(frames_each)
         lasts = rng.integers(first, last + 1, count)
         if access.jitter_up_shape == "uniform":
@@ -120,15 +120,15 @@ def jitter_rows(
 
 
 def up_step_frames(frames_each: float) -> tuple[int, int]:
-    """Shortest and longest step of the jitter up, in frames, where one lasts so many on average."""
+    """Shortest and longest step of the uplink's jitter, in frames, for a mean length of `frames_each`."""
     return math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each)
 
 
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Waiting time until the next frame: on average half a frame, or a stepwise sawtooth.
 
-    Returns: int64 arrays of shape (m,). Without steps, one row: half a frame (0.67 ms at 750 per second) for every
-        packet.
+    Returns: int64 arrays of shape (m,). Without steps, there is one row: half a frame (0.67 ms at 750 per second) for
+        every packet.
     """
     steps = access.frame_steps
     # By default there are no steps: a sawtooth changes the mean difference of round trips by 0.4 %, and needs 15 to 118
@@ -145,10 +145,11 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
 
 
 def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Additional delay of handovers, falling to 0 in equal steps of about a frame; none if packets are held.
+    """Additional delay of handovers, which falls to 0 in equal steps of about a frame; there is none if packets are
+    held.
 
-    Only with `access.handover = "spike"`. A handover is shorter than a period (the scenario enforces this), so times
-    ascend from slot to slot.
+    This delay exists only with `access.handover = "spike"`. A handover is shorter than a period (the scenario enforces
+    this), so times ascend from slot to slot.
 
     Returns: int64 arrays. The first row, before all others, is 0, so that a lookup at any time finds a row.
     """

@@ -66,7 +66,8 @@ def test_jitter_has_the_mean_and_the_steps_that_were_asked_for(way):
     if way == "up":
         assert jitter_ms.max() <= 21
     else:
-        # Public trace with 10 ms samples (SpaceNetLab/LeoCC at 867e673): correlation 0.70 after 10 ms, 0.34 after 30 ms
+        # A public trace with 10 ms samples (SpaceNetLab/LeoCC at 867e673) has the correlation 0.70 after 10 ms and 0.34
+        # after 30 ms.
         at = np.searchsorted(table.channel_t_ns, np.arange(0, 1700 * SECOND_NS, 10_000_000), side="right") - 1
         samples = jitter_ms[at] - jitter_ms[at].mean()
         for lag, expected in ((1, 0.70), (3, 0.34)):

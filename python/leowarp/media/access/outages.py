@@ -40,8 +40,8 @@ def outages_ns(
     # used, so that another share of outages does not change them.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
-    # ln(length) is uniform
-    # With 5 to 800 ms half of the outages are shorter than 63 ms, and a tenth is longer than half a second.
+    # ln(length) is uniform. With 5 to 800 ms, half of the outages are shorter than 63 ms, and a tenth is longer than
+    # half a second.
     low, high = np.log(access.outage_min_ns), np.log(access.outage_max_ns)
     length_ns = np.exp(rng.uniform(low, high, len(around_ns)))
     triangle = rng.random(len(around_ns)) + rng.random(len(around_ns)) - 1.0
@@ -64,7 +64,7 @@ def bursts_ns(
     Parameters
     ----------
     loss_ratio : float
-        0 to 1.
+        Share of the time, 0 to 1.
     seed : int
         ``run.seed``; the stream is `access.bursts.<way>`.
     """
@@ -74,7 +74,7 @@ def bursts_ns(
     if loss_ratio >= 1.0:
         return np.zeros(1, dtype=np.int64), np.array([duration_ns], dtype=np.int64)
     rng = stream(seed, f"access.bursts.{way}")
-    # Bursts overlap: with n per length L of time, a share 1 - exp(-n) is covered.
+    # Bursts overlap: with n bursts per length L of time, a share 1 - exp(-n) is covered.
     count = rng.poisson(-np.log1p(-loss_ratio) * (duration_ns + access.loss_burst_ns) / access.loss_burst_ns)
     begin_ns = np.sort(rng.integers(-access.loss_burst_ns, duration_ns, count, dtype=np.int64))
     return merged(begin_ns, begin_ns + access.loss_burst_ns)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over a profile without a guest: each probe waits, is delayed, stays behind the previous one, and may be lost.
+"""Probes over a profile without a guest: each probe may wait for capacity, is delayed, does not overtake the previous
+one, and may be lost.
 
 A fit compares these probes with a recording, thousands of times faster than pings in the guest; `leowarp validate` uses
 pings in the guest.
@@ -24,7 +25,7 @@ def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Arrivals of probes (also those that lost probes would have had), and which of them were lost.
+    """Arrivals of probes (also those that lost probes would have had), and flags of the lost ones.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
 
 
 def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
-    """RTTs in ns of pings from the terminal at given times; nan: lost in either direction.
+    """RTTs in ns of pings from the terminal at given times; nan for pings that are lost in either direction.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ from leowarp.routes.schema import column, table_schema
 class Way:
     """One direction in the guest's format (design/interfaces.md, section 13).
 
-    capacity_t_ns, rate_bps: int64 arrays of shape (n,). Values from each time on; the first time is 0. Rate 0: nothing
-        is sent.
+    capacity_t_ns, rate_bps: int64 arrays of shape (n,). Values from each time on; the first time is 0. With rate 0,
+        nothing is sent.
     channel_t_ns, delay_ns: int64 arrays of shape (m,). Values for transmissions that begin from each time on; the first
         time is 0.
     loss_ratio: float64 array of shape (m,). 0 to 1.
@@ -55,7 +55,7 @@ class Drawn:
 class Profile:
     """State of an access link over a run.
 
-    up, down: Terminal to gateway, and gateway to terminal.
+    up, down: Directions from terminal to gateway, and from gateway to terminal.
     """
 
     up: Way

@@ -32,8 +32,8 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     The path is station, satellite, station: terminal and gateway exist only in the timeline. At an update, both
     directions have the same base delay; jitter, frames and queues are in the timeline.
 
-    Raises ScenarioError: See `slots_of`.
-    access: Its medium.
+    Raises ScenarioError for the same reasons as `slots_of`.
+    access: The plan's medium.
     ephemeris: Ephemeris of the same plan, if it has a constellation.
     Returns: Two rows per update, dish to server and back; one update per slot.
     """
@@ -101,7 +101,7 @@ def _clocks(plan: Plan, access: Access) -> list[str]:
 
 
 def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
-    """Extremes and time-weighted mean of the one-way base delay, and number of changes.
+    """Extremes and time-weighted mean of the one-way base delay, and the number of changes.
 
     duration_ns: Length of the run; a base delay is weighted by its time within the run.
     Returns: `route_updates`, `route_changes`, `route_changes_shorter` (counts), `path_delay_min_ns`, `..._mean_ns`,

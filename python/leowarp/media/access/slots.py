@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slots of an access link: each lasts from one reconfiguration to the next and has its own path, random or by geometry.
+"""Slots of an access link: each slot lasts from one reconfiguration to the next and has its own path, which is random
+or follows from geometry.
 
-Starlink's scheduler is not published. By geometry, the slot uses one of the satellites that terminal and gateway both
-see above the mask from the slot's beginning to its end. The choice is random, with probability increasing with the
-elevation above the terminal's mask, or the highest satellite. The same satellite may be chosen in consecutive slots.
+Starlink's scheduler is not published. With geometry, the slot uses one of the satellites that terminal and gateway both
+see above the mask from the slot's beginning to its end. The choice is random, with a probability that increases with
+the elevation above the terminal's mask, or it is the highest satellite. The same satellite may be chosen in consecutive
+slots.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ TERMINAL, GATEWAY, POP = range(3)
 """Stations of an access link's ephemeris, in the order of `Access.places`."""
 
 _REFRESHED_NS = 100_000_000
-"""By geometry, a delay follows its satellite in steps of this length: the range rate is far below 1 m/ns, so each step
-is under 5 us."""
+"""With geometry, a delay follows its satellite in steps of this length: the range rate is far below 1 m/ns, so each
+step is under 5 us."""
 
 _SAMPLED_NS = 2_500_000_000
 """Ranges are interpolated linearly between samples at this interval; the error is below r'' dt^2 / 8 = 75 m, 0.25
@@ -41,10 +43,10 @@ class Slots:
     names: Name of each slot's satellite in a path.
     base_t_ns, base_ns: int64 arrays of shape (m,). One-way delay without jitter and waiting, equal in both directions,
         from each time on; the first time is at or before 0.
-    length_m: float64 array of shape (n,) or None. By geometry: distance terminal to satellite to gateway at the slot's
-        beginning.
-    elevation_deg: float64 array of shape (n,) or None. By geometry: elevation of the satellite above the terminal's
-        horizon at the slot's beginning.
+    length_m: float64 array of shape (n,) or None. With geometry, it is the distance from terminal to satellite to
+        gateway at the slot's beginning.
+    elevation_deg: float64 array of shape (n,) or None. With geometry, it is the elevation of the satellite above the
+        terminal's horizon at the slot's beginning.
     """
 
     begin_ns: NDArray[np.int64]
@@ -108,7 +110,8 @@ def first_reconfiguration_ns(access: Access) -> int:
 
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
-    """Uniform over all values that differ by at least a step from the previous slot's, or by the quantiles `base_rtts`.
+    """The values are uniform over all those that differ by at least a step from the previous slot's, or follow the
+    quantiles `base_rtts`.
 
     access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: range of the minimum RTTs in the study's figure 3) and
         `base_step_min_ns` (3 ms, an assumption: "changes regularly").
@@ -117,7 +120,7 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
-    # Kept paths have their own random stream, so that another share of them does not change the random numbers of
+    # Kept paths have their own random stream, so that another share of kept paths does not change the random numbers of
     # changed paths.
     kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
     if access.base_rtts:
@@ -201,7 +204,7 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
     """
     if access.scheduler == "highest":
         return int(visible[np.argmax(seen_deg)])
-    # The tolerance of 1e-9 makes a satellite exactly on the mask visible
+    # The tolerance of 1e-9 makes a satellite exactly on the mask visible.
     shares = np.cumsum(seen_deg - access.min_elevation_deg + 1e-9)
     return int(visible[np.searchsorted(shares, draw * shares[-1], side="right")])
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profile of a Starlink dish (`starlink`): from parameters, slots and a seed to the tables of both directions.
+"""Profile of a Starlink dish (`starlink`), which turns parameters, slots and a seed into the tables of both directions.
 
-The model and the source of each number: docs/guides/access-links.md.
+docs/guides/access-links.md explains the model and the source of each number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
 
     Notes
     -----
-    The order of the components does not matter: no two share a stream (`streams.stream`).
+    The order of the components does not matter, because no two components share a stream (`streams.stream`).
     """
     count = len(slots.begin_ns)
     handover_ns = _uniform_ns(seed, "access.handover", access.handover_min_ns, access.handover_max_ns, count)

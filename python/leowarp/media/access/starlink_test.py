@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 MINUTES = 30
 SEEDS = range(1, 7)
 FLOOD_NS = 10_000_000
-"""Interval between pings of an iputils flood, because a reply takes longer than that."""
+"""Interval between pings of an iputils flood, which is shorter than the time to a reply."""
 KNOWN = Schedule(period_ns=15 * SECOND_NS, phase_ns=12 * SECOND_NS)
 
 

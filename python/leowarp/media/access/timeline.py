@@ -29,7 +29,7 @@ _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
     """Profile of a plan's access link over the run, from its slots.
 
-    plan: Plan that gives the seed and the duration.
+    plan: The plan, which gives the seed and the duration.
     slots: Slots of the same plan: routes and timeline must use the same ones.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
@@ -96,7 +96,7 @@ def _link(plan: Plan, access: Access) -> LinkKind:
 
 
 def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None:
-    """Location of the queue: a plain downlink queue has the link's own limit and needs no event."""
+    """Add the queues: a plain downlink queue has the link's own limit and needs no event."""
     plain = access.queue_discipline == "fifo"
     limits = (
         # Queues are deep by default, as the study observes and LeoReplayer's authors recommend. On the downlink, 5000
@@ -126,7 +126,7 @@ def _tables(plan: Plan, events: Events, a: int, b: int, way: Way) -> None:
 
 
 def _forward(events: Events) -> None:
-    """Packets take the only existing route, whatever the slot."""
+    """Add the routes: packets take the only existing route, whatever the slot."""
     row = (_DISH, _TERMINAL, _GATEWAY, _SERVER)
     for there in (row, row[::-1]):
         for node, next_hop in pairwise(there):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations of a constellation with an access link (`[stations.access]`): the satellites that they use, and when.
+"""Stations of a constellation with an access link (`[stations.access]`): the satellites that they use, and the times of
+use.
 
 A dish consists of two nodes of the timeline. The dish's router is next to the host; the station's own node, which has
 the ground links, is behind the router. Between them is the profile's access link, whose tables contain capacity,
@@ -25,7 +26,8 @@ from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.events import Events
 
 _LOOKED_AT_NS = 1_000_000_000
-"""How often an obstruction map is asked within a slot: a satellite at 550 km moves by at most 0.8 deg a second."""
+"""Interval at which an obstruction map is checked within a slot: a satellite at 550 km moves by at most 0.8 deg per
+second."""
 
 
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
@@ -62,10 +64,11 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def _free_through(
     ephemeris: Ephemeris, station: int, t_ns: int, period_ns: int, above: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Satellites of those `above` the mask, bool of shape (n,), that stand where the station may look for a slot."""
+    """Those of the satellites `above` the mask that the station sees without obstruction for a whole slot; bool of
+    shape (n,)."""
     if ephemeris.stations.skies[station] is None:
         return above
-    # A pass may go behind an obstruction and come out again: ends alone say nothing of what is between.
+    # A pass may go behind an obstruction and come out again, so its ends show nothing about the time in between.
     free = above
     for at_ns in range(t_ns, t_ns + period_ns, _LOOKED_AT_NS):
         free = ephemeris.stations.is_free(station, ephemeris.positions_ecef_m(at_ns), free)
@@ -73,10 +76,10 @@ def _free_through(
 
 
 def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> None:
-    """The access link of a dish, between its router and its station.
+    """Add the access link of a dish, between its router and its station.
 
     events: Builder to which the link, its queues and its tables are added.
-    ends: (int, int). Nodes: router, station.
+    ends: (int, int). The first node is the router, the second the station.
     """
     access = plan.dishes[plan.stations[dish.station].name]
     # The ground link provides the base delay, which is that of the slot's satellite.

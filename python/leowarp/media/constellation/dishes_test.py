@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations with an access link: their satellites, their clock relative to that of the routes, and unaffected parts."""
+"""Stations with an access link: their satellites, their clock relative to the clock of the routes, and unaffected
+parts."""
 
 import dataclasses
 from itertools import pairwise

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that a path uses before they are available: ground links after a handover, lasers during pointing.
+"""Links that a path uses before they are available: ground links after a handover, and lasers during pointing.
 
-Each interruption is a time interval of one link, in both directions. `lost`: loss ratio 1 for packets whose
-transmission begins in the interval. `buffered`: capacity 0, so that packets wait in the link's queue within its limit.
-`old` (only ground links): the entries of the new path are installed when both of its ground links are available. Until
-then packets take the old path.
+Each interruption is a time interval of one link, in both directions. With `lost`, the loss ratio is 1 for packets whose
+transmission begins in the interval. With `buffered`, the capacity is 0, so that packets wait in the link's queue within
+its limit.
+With `old` (only for ground links), the entries of the new path are installed when both of its ground links are
+available. Until then packets take the old path.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from leowarp.timeline.events import Events, LinkKind
 class Interruption:
     """A temporary interruption of a link.
 
-    a, b: Nodes of the link, a < b.
+    a, b: Nodes of the link, where a < b.
     """
 
     a: int
@@ -42,7 +43,7 @@ class Interruptions:
     """All interruptions of a run, by their effect on packets.
 
     routes: Routes of the same plan.
-    satellites: Number of satellites; stations are numbered from there.
+    satellites: Number of satellites; stations are numbered from this number on.
     dishes: Nodes of stations whose access links have their own handovers.
     """
 
@@ -64,7 +65,7 @@ class Interruptions:
         """Time from an update until a path's entries are installed; meanwhile packets take the old path.
 
         until_ns: Time of the next update.
-        Raises ScenarioError if the next update comes first.
+        Raises ScenarioError if the next update comes before that.
         """
         delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
         if delayed_ns and t_ns + delayed_ns >= until_ns:
@@ -78,7 +79,8 @@ class Interruptions:
     def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
         """Add the loss events of interruptions, after those of links and of the links' own losses.
 
-        kind_of: Kind of a link by its larger node; the link's own loss applies again afterwards.
+        kind_of: Function that returns the kind of a link from its larger node; the link's own loss applies again
+            afterwards.
         """
         for one in itertools.chain(*self._lost.values()):
             for a, b in ((one.a, one.b), (one.b, one.a)):
@@ -114,7 +116,7 @@ def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], lis
 
 
 def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Interruption]:
-    """Ground links that no path used before an update and some path uses after it, except those of dishes."""
+    """Ground links that no path used before an update and some path uses after it; links of dishes are excluded."""
     gap_ns, spread_ns = plan.ground.handover_gap_ns, plan.ground.handover_gap_spread_ns
     if not gap_ns:
         return []

@@ -171,7 +171,8 @@ def test_an_acquisition_longer_than_an_interval_keeps_links_out_for_several():
     assert routes.paths != again.paths
 
 
-# As in tests/guest/gaps_test.py: the nearest three neighbours are within the plane or beside it, by latitude.
+# The planes are those of tests/guest/gaps_test.py: the nearest three neighbours are within the plane or beside it, by
+# latitude.
 FEW_PLANES = {
     "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3, "isl.max_range": "6000 km",
     "ground.max_ground_range": "2500 km", "run.duration": "1200 s", "isl.acquiring": "lost",
@@ -180,7 +181,7 @@ CLASSES = FEW_PLANES | {"isl.acquisition": "3 s", "isl.acquisition_between_plane
 
 
 def plane(name):
-    """Of a satellite ``s-PP-SS``."""
+    """Number of the plane of a satellite ``s-PP-SS``."""
     return name.rsplit("-", 1)[0]
 
 
@@ -215,7 +216,8 @@ def test_classes_of_equal_times_are_no_classes():
 
 
 def test_only_links_between_planes_are_new_over_18_planes_of_36():
-    """Satellites of a plane keep their distances, so that a time of theirs changes nothing without `terminals`."""
+    """Satellites of a plane keep their distances, so a time for links within planes changes nothing without
+    `terminals`."""
     lost = {"isl.acquiring": "lost"}
     both, one = plan_of(**LASER, **lost), plan_of(**lost, **{"isl.acquisition_between_planes": "7 s"})
     assert 'acquisition = "0 s"' in one.to_toml()

@@ -25,11 +25,11 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         return constellation_timeline(self.plan, _given(ephemeris), routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """`[isl]` and `[ground]`."""
+        """The sections `[isl]` and `[ground]`."""
         return self.plan.isl, self.plan.ground
 
     def likely_rate_bps(self) -> float | None:
-        """Lowest rate among its links and the downlink capacities of its dishes."""
+        """Lowest rate among the constellation's links and the downlink capacities of its dishes."""
         dishes_bps = [
             dish.schedule_median_bps if dish.capacity_bps is None else dish.capacity_bps
             for dish in self.plan.dishes.values()

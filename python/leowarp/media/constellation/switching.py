@@ -52,12 +52,12 @@ class Switching:
         return [int(value) for value in after_ns]
 
     def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
-        """Refuse entries that would be installed after the next change.
+        """Reject entries that would be installed after the next change.
 
         at_ns: Time of the update.
-        after_ns: Delays from `after_ns`.
+        after_ns: Delays, as returned by the method `after_ns`.
         until_ns: Time of the next update, or of the removal of links that this update abandons.
-        Raises ScenarioError.
+        Raises ScenarioError if an entry is too late.
         """
         last_ns = max(after_ns, default=0)
         if last_ns and at_ns + last_ns >= until_ns:

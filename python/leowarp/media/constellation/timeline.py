@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of a constellation: changing links and routes.
 
-Existence of links: A link is created when a path first uses it (``instantiate = "all"``: when its rule first includes
-it at a route update). After that:
+The rules for the existence of links are as follows. A link is created when a path first uses it (``instantiate =
+"all"``: when its rule first includes it at a route update). The following keys determine its end:
 
 - ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes,
   which are kept by nodes that the new path does not touch. The link's delay follows the satellites while a path uses it
@@ -138,7 +138,7 @@ class _Builder:
     def _build_nodes(self) -> None:
         """Nodes at 0, wires of the hosts, constant entries, and `path` events.
 
-        Without "all", only satellites on some path: each node is a network namespace in the guest.
+        Without "all", only satellites on some path have nodes, because each node is a network namespace in the guest.
         """
         plan, routes = self._plan, self._routes
         if plan.network.instantiate == "all":
@@ -164,7 +164,7 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Paths of a route update, which each pair uses from now on, or as its nodes switch."""
+        """Process the paths of a route update: each pair uses its path from now on, or as its nodes switch."""
         routes = self._routes
         # The last update is followed by the end of the run, which may come before the last switch of a node.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
@@ -222,8 +222,8 @@ class _Builder:
             self._take_down(t_ns, code)
 
     def _tear_down(self, until_ns: int, needed: Codes) -> None:
-        """Links whose removal is due before an instant. Links that are needed at that instant are spared if their
-        removal is not due yet."""
+        """Take down links whose removal is due before an instant. Links that are needed at that instant are spared if
+        their removal is not due yet."""
         for code in [code for code, at_ns in self._teardown_ns.items() if at_ns < until_ns]:
             at_ns = self._teardown_ns.pop(code)
             if code in self._up:
@@ -246,14 +246,14 @@ class _Builder:
             self._events.link_up(t_ns, a, b, link)
 
     def _take_down(self, t_ns: int, code: int) -> None:
-        """Take the link down; the fate of its packets depends on its kind (`on_down`)."""
+        """Take the link down; the link's kind (`on_down`) determines the fate of its packets."""
         a, b = divmod(code, self._nodes)
         self._up.discard(code)
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
-        """Satellites are numbered before stations, so the larger end of a link shows to which station it belongs, if
-        any."""
+        """Kind of a link, from its larger end. Satellites are numbered before stations, so this end shows to which
+        station the link belongs, if any."""
         return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:
@@ -271,7 +271,7 @@ class _Builder:
         self._events.delays(t_ns, a[changed], b[changed], delay_ns[changed])
 
     def _make_room_for_flying(self) -> None:
-        """With netem: raise limits by the packets in flight at each link's longest delay in the run.
+        """Raise netem's limits by the packets in flight at each link's longest delay in the run.
 
         Every link is passed; its kind decides whether its limit counts packets in flight
         (`LinkKind.limit_with_flying_pkts`).
@@ -295,13 +295,13 @@ class _Delays:
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 
     def set(self, codes: Codes, delay_ns: NDArray[np.int64]) -> None:
-        """Last delays sent for the links passed to `changed`."""
+        """Store the last delays sent, for the links passed to `changed`."""
         at = np.searchsorted(self._codes, codes)
         self._now_ns[at] = delay_ns
         self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)
 
     def forget(self, code: int) -> None:
-        """A link that comes up has no delay until one is set."""
+        """Forget the delay of a link, because a link that comes up has no delay until one is set."""
         at = np.searchsorted(self._codes, code)
         if at < len(self._codes) and self._codes[at] == code:
             self._now_ns[at] = _UNSET

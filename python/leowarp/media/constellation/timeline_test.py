@@ -43,7 +43,7 @@ def rows(table: pa.Table, event: str, **where: object) -> list[dict]:
 
 
 def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
-    """Conditions on every timeline of a constellation, at every instant with an event."""
+    """Check the conditions for every timeline of a constellation, at every instant with an event."""
     events = table.to_pylist()
     order = [(e["t_ns"], 7 if e["event"] == "link" and not e["up"] else RANK[e["event"]]) for e in events]
     assert order == sorted(order)

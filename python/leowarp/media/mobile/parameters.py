@@ -34,7 +34,7 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
 def harq_of(mobile: Mobile) -> Harq:
     """The link layer's parameters.
 
-    Reason for each default, and influence of the value: design/lms-harq.md.
+    design/lms-harq.md gives the reason for each default, and the influence of the value.
     """
     return Harq(
         kind=mobile.harq,
@@ -65,7 +65,7 @@ def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
 
 
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
-    """Effect of the last hop on packets, over the whole run.
+    """Effect of the last hop on packets over the whole run.
 
     Returns rows: Delay and loss (0 or 1) in the direction from satellite to terminal.
     Returns outcomes: Fate of all codewords of the run, with or without a packet.
@@ -108,7 +108,7 @@ def last_hop_of(mobile: Mobile) -> LastHop:
     """The fading link, which replaces a ground link. Its delay is that of a packet decoded after the first
     transmission.
 
-    From the terminal the link takes `return_delay_ns`; to the terminal at least `first_delay_ns`, plus more per
-    retransmission.
+    The link takes `return_delay_ns` from the terminal. To the terminal it takes at least `first_delay_ns`, plus more
+    per retransmission.
     """
     return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)

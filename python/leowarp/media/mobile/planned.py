@@ -36,7 +36,7 @@ class PlannedMobile(PlannedMedium[Mobile]):
         return self.section.rate_bps
 
     def check(self) -> None:
-        """Refuse an unknown environment, or one without a length, before a kernel is built for the plan."""
+        """Reject an unknown environment, or one without a required length, before a kernel is built for the plan."""
         # The table of environments is read here, not when the plan is made.
         fading = fading_of(self.section)
         if fading is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes to a mobile terminal: choice of the last satellite by each rule, and delays with the channel as last hop."""
+"""Routes to a mobile terminal: the last satellite that each rule chooses, and delays with the channel as last hop."""
 
 import dataclasses
 import itertools
@@ -102,7 +102,7 @@ def test_the_shortest_route_is_no_longer_than_that_of_any_rule():
     for rule in ("kept", "highest"):
         assert all(
             free <= bound + 0.3 for free, bound in zip(lengths_m["shortest"], lengths_m[rule], strict=True)
-        )  # 0.3 m of range correspond to 1 ns: the tie rule keeps a path within 1 ns
+        )  # 0.3 m of range correspond to 1 ns: the tie rule keeps a path within 1 ns.
 
 
 def test_links_by_range_find_the_route_to_another_last_satellite():
@@ -110,7 +110,7 @@ def test_links_by_range_find_the_route_to_another_last_satellite():
     keys = {"last_satellite": "highest", "terminal_longitude_deg": 60.0}
     plan = driven(isl=Isl(rule="range", max_range_m=4_500e3), **keys)
     _, routes = made(plan)
-    routing = Routing(interval_ns=10 * SECOND_NS, metric="delay")  # this station sees all links at each update
+    routing = Routing(interval_ns=10 * SECOND_NS, metric="delay")  # This station sees all links at each update.
     _, by_delay = made(dataclasses.replace(plan, routing=routing))
     assert len(set(last_satellites(routes))) > 1
     assert [now[0] for now in routes.paths] == [now[0] for now in by_delay.paths]

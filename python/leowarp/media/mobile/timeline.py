@@ -38,7 +38,7 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
     Metadata: `harq`, the fates of all codewords of the run, with or without a packet: `codewords`, `loss_ratio`,
     `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`; `warnings`.
 
-    mobile: Its medium.
+    mobile: The plan's medium.
     ephemeris: Ephemeris of the same plan, if it has a constellation. The delay of the link between gateway and
         satellite is then that of the current path up to its last satellite, at each route update and each L2 instant.
     routes: Routes of the same plan.
@@ -78,13 +78,13 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
 
 
 def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:
-    """Delay of the direction a to b from an instant on, rounded as the plan specifies."""
+    """Set the delay of the direction a to b from an instant on, rounded as the plan specifies."""
     one = np.array([rounded_ns(plan, delay_ns)], dtype=np.int64)
     events.delays(t_ns, np.array([a]), np.array([b]), one, both_ways=False)
 
 
 def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> None:
-    """Paths and delays over the run; without a path, the two routers at its ends have no next hop.
+    """Add paths and delays over the run; without a path, the two routers at its ends have no next hop.
 
     The delay is that of the first pair's path, evaluated at each route update and each L2 instant; an event is added
     where it changes, for both directions of the link.

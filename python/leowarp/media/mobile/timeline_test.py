@@ -96,7 +96,7 @@ def test_retransmissions_take_capacity_in_steps_where_they_are_asked_to(tmp_path
     assert {(row["a"], row["b"]) for row in capacity} == {("satellite", "terminal")}
     assert ("satellite", "terminal") not in {(row["a"], row["b"]) for row in of_kind(shared, "rate")}
     assert not of_kind(free, "capacity")
-    # The fates of packets are equal, whether or not retransmissions take capacity.
+    # The outcome of each packet is the same, whether or not retransmissions take capacity.
     assert of_kind(free, "channel") == of_kind(shared, "channel")
     unfaded = timeline_of(plan_of(tmp_path, "fading = false\nretransmissions_take_capacity = true"))
     assert {row["rate_bps"] for row in of_kind(unfaded, "capacity")} == {40_000_000}
@@ -175,8 +175,8 @@ def test_a_table_of_the_users_reaches_the_model(tmp_path):
     plan = plan_of(tmp_path, 'environments = "mine.toml"\nenvironment = "mine"\nelevation = "10 deg"')
     assert [entry.name for entry in plan.inputs()] == ["mine.toml"]
     delays = np.array([row["delay_ns"] for row in of_kind(timeline_of(plan), "channel")])
-    # The channel has one steady state, with a diffuse part of a millionth. The size is set for the median, which half
-    # of the codewords narrowly miss.
+    # The channel has one steady state, with a diffuse part of a millionth. The transmission is sized for the median,
+    # which half of the codewords narrowly miss.
     assert set(delays.tolist()) <= {10_000_000, 30_000_000}
 
 

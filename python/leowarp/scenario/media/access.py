@@ -6,7 +6,7 @@ applies to the uplink. The source of each value is given beside it, and in full 
 G. Huston, A transport protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of SpaceNetLab/LeoCC at
 867e673.
 *LENS*: the pings of clarkzjw/LEONetEM at 780a063. *Calibrated*: chosen so that the profile's statistics match the
-published ones (design/starlink-profile.md). *Assumption*: nothing is published about it.
+published ones (design/starlink-profile.md). *Assumption*: no value is published.
 """
 
 from __future__ import annotations
@@ -35,30 +35,31 @@ class Access(QueueKeys, FollowsConstellation):
     The profile reproduces published statistics and is not a model of the radio. Capacity, delay and loss are
     independent of each other, except for the instants of reconfigurations (docs/limitations.md, access links).
 
-    period_ns, phase_ns: A reconfiguration every `period_ns`, the first `phase_ns` after 0:00 on the wall clock that
-        `clock` sets.
+    period_ns, phase_ns: A reconfiguration happens every `period_ns`, the first one `phase_ns` after 0:00 on the wall
+        clock that `clock` sets.
     base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and the smallest change from
         one slot to the next. These keys are unused with ``geometry = "constellation"``, where the base comes from slant
         ranges.
-    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three keys; empty: those
-        three apply.
+    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three keys. If it is
+        empty, those three keys apply.
     base_kept_ratio: Probability that a slot keeps the base round trip of the previous slot.
     jitter_ns, jitter_up_ns: Mean delay above the base, down and up; a value lasts `jitter_step_ns` and
         `jitter_up_step_ns` on average.
     jitter_spread_ratio: Standard deviation of the logarithm of a slot's mean jitter; one factor for both directions.
-    handover_min_ns, handover_max_ns: How long a reconfiguration stops sending (hold) or raises the delay (spike).
+    handover_min_ns, handover_max_ns: Range of the time for which a reconfiguration stops sending (hold) or raises the
+        delay (spike).
     outage_min_ns, outage_max_ns, outage_reach_ns: Length of an outage, and its largest distance from the
         reconfiguration.
-    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. They are None only until
-        the preset is filled in.
-    stall_every_ns: Mean time from one stall to the next (Poisson); 0: there are none.
+    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. The two values are None
+        only until the preset is filled in.
+    stall_every_ns: Mean time from one stall to the next (Poisson); with 0, there are no stalls.
     stalls: Evenly spaced quantiles of the length of a stall.
-    loss_burst_ns: Length of a burst of residual loss; 0: packets are lost independently.
+    loss_burst_ns: Length of a burst of residual loss. With 0, packets are lost independently.
     capacity_bps, capacity_up_bps: Medians, bit/s; None: sampled from the ``schedule_*`` values, by `clock` and the
         run's seed.
     capacity_spread_ratio, wander_ratio, modulation_ratio: Standard deviation of the logarithm of capacity between slots
         and within a slot; size of capacity steps.
-    queue_pkts, queue_up_pkts: Waiting packets at the gateway and at the terminal; None: unlimited.
+    queue_pkts, queue_up_pkts: Number of packets that may wait at the gateway and at the terminal; None: unlimited.
     constellation: The constellation that `geometry` follows.
     """
 
@@ -86,8 +87,8 @@ class Access(QueueKeys, FollowsConstellation):
         "profile",
     )
     clock: str = instant("What the wall clock shows when the run's clock is 0.", "2024-05-17T12:00:00Z")
-    # The study: 15 s. Seconds 12, 27, 42 and 57 of the minute: J. Pan and others' public documentation of the schedule,
-    # confirmed in LENS.
+    # The study gives 15 s. The seconds 12, 27, 42 and 57 of the minute are from J. Pan and others' public documentation
+    # of the schedule, confirmed in LENS.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
     phase_ns: int = quantity(
         units.TIME, "When they are: this long after 0:00 of the wall clock, and every `period` before and after.",
@@ -98,19 +99,20 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "One-way delay between gateway and server, on top of all others.", "0 s", low="0 s", high="10 s"
     )
 
-    # The range of minimum RTTs in the study's figure 3, read off the figure.
+    # The range is that of the minimum RTTs in the study's figure 3, read off the figure.
     base_rtt_min_ns: int = quantity(
         units.TIME, "Least RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
     )
     base_rtt_max_ns: int = quantity(
         units.TIME, "Largest RTT that a slot can have, without jitter and waiting.", "35 ms", low="0 s", high="10 s"
     )
-    # Assumption: the study says "changes regularly", by several ms, so two successive slots must differ.
+    # Assumption: two successive slots must differ, because the study says that the RTT "changes regularly", by several
+    # ms.
     base_step_min_ns: int = quantity(
         units.TIME, "By how much the RTTs of two successive slots differ at least.", "3 ms", low="0 s", high="1 s"
     )
 
-    # None by default: only a range was published. Recordings of dishes are skewed (docs/validation.md).
+    # There is no default, because only a range was published. Recordings of dishes are skewed (docs/validation.md).
     base_rtts: tuple[str, ...] = names(
         "Quantiles of the RTTs that slots have, without jitter and waiting, evenly spaced from the least to the "
         'largest: `["20 ms", "22 ms", "35 ms"]` has its median at 22 ms. In place of `base_rtt_min`, `base_rtt_max` '
@@ -121,7 +123,7 @@ class Access(QueueKeys, FollowsConstellation):
         high="99 %",
     )  # fmt: skip
 
-    # The study.
+    # The number is from the study.
     frames_per_s: int = count("Frames of the radio link per second; jitter changes at their borders.", 750, 1, 10_000)
     # A sawtooth within each frame would change the mean difference of RTTs by only 0.4 %, and take 15 to 118 times as
     # many rows (design/starlink-profile.md, the model of a frame).
@@ -169,12 +171,12 @@ class Access(QueueKeys, FollowsConstellation):
         ("hold", "spike"),
         "hold",
     )
-    # The study's comments: 35 to 50 ms.
+    # The source is the study's comments: 35 to 50 ms.
     handover_min_ns: int = quantity(units.TIME, "How long it lasts at least.", "35 ms", low="0 s", high="1 s")
     handover_max_ns: int = quantity(
         units.TIME, "How long it lasts at most (uniform between the two).", "50 ms", low="0 s", high="1 s"
     )
-    # The study: "an additional 30 ms to 50 ms".
+    # The source is the study: "an additional 30 ms to 50 ms".
     spike_min_ns: int = quantity(
         units.TIME, 'handover = "spike": delay above the base at its beginning, at least.', "30 ms", low="0 s",
         high="1 s",
@@ -204,8 +206,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "Outages lie this far from their reconfiguration at most, before or after it.", "1 s", low="1 ms",
         high="10 s",
     )  # fmt: skip
-    # 0 s by default: no article about Starlink reports them. OneWeb's recording has 2.4 a second of 41 ms
-    # (docs/guides/access-links.md, the profile oneweb).
+    # The default is 0 s, because no article about Starlink reports stalls. OneWeb's recording has 2.4 stalls of 41 ms
+    # per second (docs/guides/access-links.md, the profile oneweb).
     stall_every_ns: int = quantity(
         units.TIME, "Mean time between stalls: in one direction, by chance, packets wait as in a hold (0 s: there "
         "are none).", "0 s", low="0 s", high="1 h",
@@ -213,25 +215,26 @@ class Access(QueueKeys, FollowsConstellation):
     stalls: tuple[str, ...] = names(
         "Quantiles of how long stalls last, evenly spaced from the shortest to the longest."
     )
-    # None until the preset sets it.
+    # The value is None until the preset sets it.
     residual_loss_ratio: float | None = quantity(
         units.RATIO, "Share of all other packets lost at random, down.", None, low="0 %", high="100 %"
     )
     residual_loss_up_ratio: float | None = quantity(
         units.RATIO, "Share of all other packets lost at random, up.", None, low="0 %", high="100 %"
     )
-    # 0 s by default: no article gives the length of a burst. TCP's throughput depends on it (docs/validation.md).
+    # The default is 0 s, because no article gives the length of a burst. TCP's throughput depends on it
+    # (docs/validation.md).
     loss_burst_ns: int = quantity(
         units.TIME, "How long the residual loss lasts each time; everything sent then is lost (0 s: packets are lost "
         "one by one).", "0 s", low="0 s", high="1 s",
     )  # fmt: skip
 
-    # The study: "some 250 Mbps".
+    # The source is the study: "some 250 Mbps".
     capacity_bps: int | None = quantity(
         units.RATE, "Median capacity down; schedule: drawn by the hour of `clock` and the seed.", "250 Mbit/s",
         low="100 kbit/s", high="100 Gbit/s", none="schedule",
     )  # fmt: skip
-    # The study's figure 2.
+    # The source is the study's figure 2.
     capacity_up_bps: int | None = quantity(
         units.RATE, "Median capacity up; schedule: as above.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s",
         none="schedule",
@@ -258,7 +261,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "How long one modulation lasts, on average (exponential).", "500 ms", low="10 ms", high="1 h"
     )
 
-    # The study, figure 2 and text: minimum, median and maximum of tests every four hours, August 2023 to March 2024.
+    # The source is the study's figure 2 and text: minimum, median and maximum of tests every four hours, August 2023 to
+    # March 2024.
     schedule_min_bps: int = quantity(
         units.RATE, 'capacity = "schedule": what one test of some months reaches at least.', "10 Mbit/s",
         low="100 kbit/s", high="100 Gbit/s",
@@ -276,7 +280,7 @@ class Access(QueueKeys, FollowsConstellation):
         units.RATE, "The same: median.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
     )
     schedule_up_max_bps: int = quantity(units.RATE, "The same: best.", "50 Mbit/s", low="100 kbit/s", high="100 Gbit/s")
-    # Assumption: 20:00 in eastern Australia (where the study was made), which is 10:00 UTC.
+    # Assumption: the busy hour is 20:00 in eastern Australia (where the study was made), which is 10:00 UTC.
     busy_hour_ns: int = quantity(
         units.TIME, "Of a schedule: the time of day of `clock` at which capacity is least.", "10 h", low="0 s",
         high="24 h",
@@ -286,11 +290,11 @@ class Access(QueueKeys, FollowsConstellation):
         high="100 %",
     )  # fmt: skip
 
-    # Assumption: 0.24 s at 250 Mbit/s, more than twice the largest queue that a handover of 50 ms creates.
-    # LeoReplayer's authors recommend 50,000, so that nothing is dropped.
+    # Assumption: 5000 packets are 0.24 s at 250 Mbit/s, more than twice the largest queue that a handover of 50 ms
+    # creates. LeoReplayer's authors recommend 50,000, so that nothing is dropped.
     queue_pkts: int | None = queue("Waiting packets that the gateway holds for the terminal.", "5000 pkts")
     queue_bytes: int | None = None
-    # LeoReplayer's recommendation: 0.4 s at 15 Mbit/s.
+    # LeoReplayer's authors recommend this value: 0.4 s at 15 Mbit/s.
     queue_up_pkts: int | None = quantity(
         units.PACKETS, 'Waiting packets that the terminal holds. In packets, or "unlimited".', "500 pkts",
         low="1 pkts", high="1000000000 pkts", none="unlimited",
@@ -299,7 +303,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
     )
 
-    # Canberra, Wagga Wagga and Sydney. Assumption: places in eastern Australia, where the study was made.
+    # The three places are Canberra, Wagga Wagga and Sydney. Assumption: the places are in eastern Australia, where the
+    # study was made.
     terminal_latitude_deg: float = quantity(
         units.ANGLE, 'geometry = "constellation": where the terminal is.', "-35.28 deg", low="-90 deg", high="90 deg"
     )
@@ -319,7 +324,7 @@ class Access(QueueKeys, FollowsConstellation):
     pop_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "151.21 deg", low="-180 deg", high="360 deg"
     )
-    # From SpaceX's filings with the FCC, and the study.
+    # The source is SpaceX's filings with the FCC, and the study.
     min_elevation_deg: float = quantity(
         units.ANGLE, "The same: lowest elevation at which terminal and gateway use a satellite.", "25 deg",
         low="0 deg", high="90 deg",
@@ -383,7 +388,7 @@ class Access(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Defaults that differ from a constellation's: a shorter run, larger TCP buffers, and narrower windows of
+        """Defaults that differ from those of a constellation: a shorter run, larger TCP buffers, and shorter windows of
         stored packets."""
         # At 250 Mbit/s with a reconfiguration every 15 s, windows of whole seconds would store a quarter of all
         # packets. 100 ms of traffic and its queue are some 10 MB; Linux uses about half of a socket's buffer for data.
@@ -436,8 +441,8 @@ ACCESS_PRESETS: Mapping[str, Preset] = {
 def _check_base(section: Section, problems: Problems) -> None:
     """Check that a slot's base can always differ from the previous one by at least a step, and stay within the range.
 
-    A step up or down from the middle of the range needs half the range: high - low >= 2 step. Equal bounds with no step
-    (a constant base) pass too.
+    A step up or down from the middle of the range needs half the range: high - low >= 2 step. Equal bounds without a
+    step (a constant base) are also valid.
     """
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")

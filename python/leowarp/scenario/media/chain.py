@@ -19,12 +19,14 @@ from leowarp.scenario.text.key import count, quantity
 class Chain(RateKeys, MediumSection):
     """Routers r0 to rN in a row between hosts A and B, with one fixed path.
 
-    Every quantity on it has a closed form (docs/accuracy.md, a check by hand), so it is used to test the link model.
+    Every quantity on a chain has a closed form (docs/accuracy.md, a check by hand), so it is used to test the link
+    model.
 
-    hops: Links between routers; there are `hops` + 1 routers.
+    hops: Number of links between routers; there are `hops` + 1 routers.
     delay_ns: One-way propagation delay of each link, ns.
-    overhead_bytes: Added to the IP length; 14 is the Ethernet header, which the kernel's queueing disciplines count.
-    loss_ratio: 0 to 1, independent per packet and link, in each direction.
+    overhead_bytes: Bytes added to the IP length; 14 is the Ethernet header, which the kernel's queueing disciplines
+        count.
+    loss_ratio: 0 to 1; packets are lost independently per link and direction.
     """
 
     # GOVERNS must come from QueueKeys, because the first base class wins. QueueKeys is therefore listed before

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[constellation]`: the positions of the satellites.
 
-A Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984), given by the Walker
-keys; several of them, the shells; or a file of orbital elements, propagated by SGP4. Only one of the three may be
-given.
+The satellites form a Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984),
+described by the Walker keys. They may also form several patterns (the shells), or come from a file of orbital elements
+that SGP4 propagates. Only one of the three may be given.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ WALKER_KEYS = ("preset", *SHAPE_KEYS, "mu", "earth_rotation")
 class Shell:
     """One of several shells of a constellation: a Walker pattern with its own altitude and inclination.
 
-    Satellites of the first shell are called ``s-1-PP-SS``, those of the second ``s-2-PP-SS``; shells are numbered in
-    the order of the text.
+    Satellites of the first shell are called ``s-1-PP-SS``, those of the second shell ``s-2-PP-SS``; shells are numbered
+    in the order of the text.
 
     pattern: ``star`` or ``delta``.
     planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg: Of its circular orbits; altitude above the constellation's
-        `earth_radius_m`.
+    altitude_m, inclination_deg, node_offset_deg: Values of its circular orbits; the altitude is above the
+        constellation's `earth_radius_m`.
     """
 
     pattern: str = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), "delta")
@@ -59,7 +59,7 @@ class Shell:
 
     @property
     def satellites(self) -> int:
-        """Number of its satellites."""
+        """Number of satellites in the shell."""
         return self.planes * self.satellites_per_plane
 
 
@@ -67,13 +67,13 @@ class Shell:
 class Constellation(MediumSection):
     """The positions of the satellites: a Walker pattern, several of them (`shells`), or a file of orbital elements.
 
-    preset: The name in `presets.PRESETS` whose values fill the keys below; None: the text gave each key.
+    preset: The name in `presets.PRESETS` whose values fill the keys below; None if the text gave each key.
     pattern: ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
     planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg: Of circular orbits; altitude above `earth_radius_m`.
-    shells: Several Walker patterns; the six attributes above are then None. Empty: a single pattern, or a file of
-        elements.
-    tle: File of elements as TLE, 3LE or OMM; None: the Walker keys apply.
+    altitude_m, inclination_deg, node_offset_deg: Values of circular orbits; the altitude is above `earth_radius_m`.
+    shells: Several Walker patterns; the six attributes above are then None. It is empty for a single pattern, or for a
+        file of elements.
+    tle: File of elements as TLE, 3LE or OMM; with None, the Walker keys apply.
     leave_out: Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
     element_sets: ``refuse`` or ``nearest epoch``: how several element sets of one satellite in `tle` are handled.
     epoch: ISO 8601 in UTC, ending in Z.
@@ -140,7 +140,7 @@ class Constellation(MediumSection):
         units.GRAVITY, "The Earth's gravitational parameter; sets the orbits' period.", "398600.4418 km3/s2",
         low="300000 km3/s2", high="500000 km3/s2",
     )  # fmt: skip
-    # In inertial space: 2 pi in a sidereal day of 86,164.09 s.
+    # The rate is in inertial space: 2 pi in a sidereal day of 86,164.09 s.
     earth_rotation_rad_per_s: float = quantity(
         units.ANGULAR_RATE, "How fast the Earth turns.", "7.2921158553e-5 rad/s", low="-1 rad/s", high="1 rad/s"
     )
@@ -223,9 +223,10 @@ class Constellation(MediumSection):
 class FollowsConstellation(MediumSection):
     """Base of media that can take their delays from moving satellites.
 
-    FOLLOWS: (str, str). The medium's key that selects this with the value "constellation", and a preset to propose.
-    constellation: The scenario's ``[constellation]``; not a key of this section. None: the medium does not follow a
-        constellation.
+    FOLLOWS: (str, str). FOLLOWS: (str, str). The key of the medium that selects a constellation with the value
+        "constellation", and a preset to propose.
+    constellation: The scenario's ``[constellation]``, which is not a key of this section. None if the medium does not
+        follow a constellation.
     """
 
     FOLLOWS: ClassVar[tuple[str, str]]
@@ -266,7 +267,7 @@ def _complete_elements(section: Section, problems: Problems) -> None:
     if section.gave("shells") and section.values.get("shells") != ():
         rule = "have no effect: the orbits come from the file named by tle"
         problems.add(section.where("shells"), "constellation.shells", rule, "take out the shells or tle")
-    # None instead of the default: the plan would otherwise list planes that no satellite belongs to.
+    # The values are None instead of the default, because the plan would otherwise list planes without satellites.
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
         section.values[attribute] = None

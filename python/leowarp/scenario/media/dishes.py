@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[stations.access]`: a station of a constellation that is connected by the access link of a dish.
 
-Its keys are those of `[access]`. The satellites are the constellation's. Keys that place a terminal, a gateway or a
-point of presence therefore have no effect here; neither do keys of base round trips.
+The table has the keys of `[access]`. The dish uses the satellites of the constellation. Keys that place a terminal, a
+gateway or a point of presence therefore have no effect here; neither do keys of base round trips.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
 
 
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
-    """Fill in each dish's preset, and check what the dish requires of the rest of the scenario.
+    """Fill in each dish's preset, and check the dish's requirements on the rest of the scenario.
 
     is_constellation: Whether the medium is a constellation.
-    problems: Gets each rule that is broken.
+    problems: Receives each broken rule.
     """
     for section in draft.dishes.values():
         if not is_constellation:
@@ -49,7 +49,7 @@ def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) ->
 
 
 def _forget_places(section: Section) -> None:
-    """Takes out what a preset's file says of base round trips: here they follow from the constellation."""
+    """Remove a preset file's values for base round trips, because here these follow from the constellation."""
     file = section.nodes.get("preset_file")
     if file is None or file.origin.file == section.origin.file:
         return
@@ -60,8 +60,8 @@ def _forget_places(section: Section) -> None:
 
 
 def _check_rest(draft: Draft, problems: Problems) -> None:
-    """Check that links are leolink's, which tables of capacity and delay need, and that updates between those of the
-    routes are atomic."""
+    """Check that links use leolink, which tables of capacity and delay need, that route updates are atomic, and that no
+    cure is on."""
     for name, schema, attribute, only in (
         ("network", Network, "link_model", "leolink"),
         ("network", Network, "endpoints", "stations"),

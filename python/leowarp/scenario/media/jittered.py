@@ -18,15 +18,16 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Jittered(MediumSection):
-    """Hosts A and B and one router; each packet to B has its own random delay, so packets overtake each other.
+    """A path between hosts A and B over one router. Each packet to B has its own random delay, so packets overtake each
+    other.
 
     delay_ns, jitter_ns: Mean and standard deviation of the delay from A to B, ns, for every distribution.
-    delay_up_ns: From B to A, constant.
+    delay_up_ns: Delay from B to A, which is constant.
     distribution: ``uniform``, ``normal``, ``exponential`` or ``table``.
     table: Samples in any unit, one per line; None unless the distribution is ``table``.
-    rate_bps, rate_up_bps: bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
-    queue_pkts: netem's limit, packets that wait or are in flight; None: unlimited. `queue_bytes` is always None.
-    loss_ratio: 0 to 1, independent per packet, A to B.
+    rate_bps, rate_up_bps: Rate in bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
+    queue_pkts: netem's limit on packets that wait or are in flight; None: unlimited. `queue_bytes` is always None.
+    loss_ratio: 0 to 1; packets from A to B are lost independently.
     """
 
     NAME: ClassVar = "jittered"

@@ -22,25 +22,25 @@ from leowarp.scenario.text.problems import Problems
 @dataclass(frozen=True, kw_only=True)
 class Measured(QueueKeys, MediumSection):
     """One link between hosts A and B that replays a measurement. A to B is the downlink, from the internet to the user;
-    B to A is the uplink. `run.start` is the time of the measurement at which the run begins.
+    B to A is the uplink. `run.start` is the time in the measurement at which the run begins.
 
     file, file_up: Delays of both directions or of the downlink; one-way delays of the uplink.
-    format, capacity_format: The program that wrote the files; ``auto`` decides by their content
+    format, capacity_format: The program that wrote the files; with ``auto``, their content decides
         (`timeline/recordings/formats/files.py`).
-    interval_ns: Time between two lines of a file without times; None: given in the file.
+    interval_ns: Time between two lines of a file without times; None if the file has times.
     capacity, capacity_up: Measured capacity of each direction, if it is not in the file of delays.
-    rate_bps, rate_up_bps: bit/s of a direction whose capacity was not measured; None: unshaped.
-    repeat: Each file restarts when it ends, with its own length, as in Mahimahi and LeoReplayer.
-    rtt, lost_probes: How a round trip is divided between the two directions, and how the loss of a probe is assigned to
-        them if its direction is unknown.
+    rate_bps, rate_up_bps: Rate in bit/s of a direction whose capacity was not measured; None: unshaped.
+    repeat: Whether each file restarts when it ends, with its own length, as in Mahimahi and LeoReplayer.
+    rtt, lost_probes: Rules that divide a round trip between the two directions, and that assign the loss of a probe to
+        a direction if it is unknown.
     rtt_from: The host at which the round trips begin.
-    gaps, gap_after_ns: How to treat times without measurement, and how long such a time must be to count as a gap;
-        None: ten median intervals.
+    gaps, gap_after_ns: Rule for times without measurement, and the length from which such a time counts as a gap; None:
+        ten median intervals.
     resample_ns, interpolation_step_ns: Width of a row that combines several probes; distance between the rows of a
         straight line.
-    probe_size_bytes: IP length of the probes, whose own transmission time is part of the measurement; None: by the
-        format.
-    clock: Wall-clock time at the measurement's 0, if the file does not give it.
+    probe_size_bytes: IP length of the probes, whose own transmission time is part of the measurement; None: the format
+        determines it.
+    clock: Wall-clock time at the measurement's time 0, if the file does not give it.
     """
 
     NAME: ClassVar = "measured"
@@ -97,7 +97,7 @@ class Measured(QueueKeys, MediumSection):
         ("down", "up", "both", "none"),
         "down",
     )
-    # A gap is an error unless the user says how to treat it: any default value would be invented.
+    # A gap is an error unless the user chooses a rule: any default value would be invented.
     gaps: str = word(
         "Time without a probe: an error, or the delay before it is held, or there is no connection, or the delay goes "
         "straight to the one after it.",

@@ -15,7 +15,7 @@ from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.media.mobile import Mobile
 
 Medium = Constellation | Measured | Chain | Jittered | Access | Mobile
-"""The type says which medium it is. Messages name the sections in this order."""
+"""The type identifies the medium. Messages name the sections in this order."""
 
 MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in get_args(Medium)}
 """Medium by the name of its section."""
@@ -24,7 +24,7 @@ MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in ge
 def medium_of(given: Iterable[str]) -> type[MediumSection]:
     """The medium among the given sections. If several are given, one that follows a constellation comes first.
 
-    given: Names of sections, with at least one of `MEDIA`. Others are ignored.
+    given: Names of sections, with at least one of `MEDIA`. Other names are ignored.
     Returns: type. A class of the union `Medium`. If several media exclude each other, the first one in `MEDIA` is
         taken; `completion` reports them.
 

@@ -11,7 +11,7 @@ from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.problems import Problems
 
 Idle = Mapping[str, tuple[str, ...] | None]
-"""Section -> its keys that have no effect; None: the whole section."""
+"""Section -> its keys that have no effect; None means the whole section."""
 
 
 class MediumSection:
@@ -21,9 +21,9 @@ class MediumSection:
     defaults and checks of other sections. The behaviour of the medium is in `leowarp.media`, under the same name.
 
     NAME: Name of the section, ``[NAME]``.
-    STATIONS: (str, str) or None. Its two stations; None: those of ``[[stations]]``.
+    STATIONS: (str, str) or None. Names of the medium's two stations; None if it uses those of ``[[stations]]``.
     GOVERNS: Key -> neighbouring keys that are removed when a higher layer sets this key (see `scenario.document`).
-    KEEPS: Governing key -> the value for which no keys are removed, if that is not "none".
+    KEEPS: Governing key -> the value for which no keys are removed, if that value is not "none".
     """
 
     NAME: ClassVar[str]
@@ -46,16 +46,16 @@ class MediumSection:
     def complete(cls, section: Section, problems: Problems) -> None:
         """Fill in keys that follow from others, and check all keys; every broken rule goes to `problems`.
 
-        section: The medium's own, decoded; changed in place.
-        problems: Gathers the mistakes. Nothing is raised here.
+        section: The medium's own decoded section; changed in place.
+        problems: Gathers the mistakes. This function raises nothing.
         """
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
         """Section -> key -> default as a user would write it, for defaults of other sections that this medium changes.
 
-        sections: All given sections; this medium's is already complete.
-        Returns: ``{"run": {"duration": "60 s"}}``. A key in the text keeps its value.
+        sections: All sections in the text; that of this medium is already complete.
+        Returns: For example ``{"run": {"duration": "60 s"}}``. A key in the text keeps its value.
         """
         return {}
 
@@ -63,6 +63,6 @@ class MediumSection:
         """Places on the Earth for the ephemeris, from the plan's stations.
 
         stations: The plan's stations. If the medium defines them, they have no coordinates.
-        Returns: With latitude and longitude in degrees; by default the plan's own stations.
+        Returns: Stations with latitude and longitude in degrees; by default the plan's own stations.
         """
         return stations

@@ -34,20 +34,21 @@ class Mobile(QueueKeys, FollowsConstellation):
     snr_db: Es/N0 at line of sight, dB; the table's fading is relative to it.
     environment, elevation_deg, environments: Row of the table of environments; None: leowarp's own table
         (`timeline/channel/environments.toml`).
-    speed_m_per_s, carrier_hz: They determine the half width v / lambda of the Doppler spectrum. At 0 m/s, one sample
-        holds for the whole run.
-    correlation_m, transition_m, frame_m: m; None: taken from the table.
+    speed_m_per_s, carrier_hz: Speed v of the terminal and carrier frequency, which determine the half width v / lambda
+        of the Doppler spectrum. At 0 m/s, one sample holds for the whole run.
+    correlation_m, transition_m, frame_m: Lengths of the channel model; None: taken from the table.
     samples_per_wavelength: Spacing of the power series.
     data_bits, codeword_bits: Bits of a codeword, which carries one IP packet; their quotient is the mother code's rate.
     rate_bps: Data bits per second without retransmissions: one codeword per `data_bits` / `rate_bps` s.
-    retransmissions_take_capacity: False: the link's rate is `rate_bps` at all times.
+    retransmissions_take_capacity: Whether retransmissions take capacity from the link; if False, the link's rate is
+        `rate_bps` at all times.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
     threshold_ratio, first_target_ratio, target_ratio: Mutual information per data bit that is enough to decode; success
         probabilities for which transmissions are sized.
-    first_bits: Bits of the first transmission; None: by the rule.
-    forward_delay_ns, return_delay_ns, return_rate_bps: Delay between server and last satellite, both directions;
-        terminal to satellite; None: unshaped.
+    first_bits: Bits of the first transmission; with None, `rule` determines them.
+    forward_delay_ns, return_delay_ns, return_rate_bps: Delay between server and last satellite in both directions;
+        delay from terminal to satellite; rate from terminal to satellite (None: unshaped).
     constellation: The constellation that `delays` follows.
     """
 
@@ -59,7 +60,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         "The last hop fades; without, it is in line of sight: every packet is decoded at once if `snr` allows it.",
         True,
     )
-    # The fading's 0 dB is line of sight. If your value is per coded bit, add 3 dB (QPSK).
+    # The reference level of the fading, 0 dB, is line of sight. If your Es/N0 is per coded bit, add 3 dB (QPSK).
     snr_db: float = quantity(
         units.LEVEL, "Energy of a symbol over noise density (Es/N0) at line of sight.", "10 dB", low="-60 dB",
         high="60 dB",
@@ -72,13 +73,13 @@ class Mobile(QueueKeys, FollowsConstellation):
     environments: InputFile | None = file(  # noqa: RUF009
         "A table of environments of your own, TOML or JSON."
     )
-    # Assumption: a car on a road between trees. From 10 km/h on, losses hardly depend on speed. At walking speed, all
-    # transmissions of a packet meet the same fade (design/lms-harq.md).
+    # Assumption: the terminal is a car on a road between trees. From 10 km/h on, losses hardly depend on speed. At
+    # walking speed, all transmissions of a packet meet the same fade (design/lms-harq.md).
     speed_m_per_s: float = quantity(
         units.SPEED, "Of the terminal; 0 m/s: a frozen channel, one draw for the whole run.", "60 km/h", low="0 m/s",
         high="1000 km/h",
     )  # fmt: skip
-    # The band in which the tables of environments were measured.
+    # The tables of environments were measured in this band.
     carrier_hz: float = quantity(units.FREQUENCY, "Of the radio link.", "2.2 GHz", low="100 MHz", high="1000 GHz")
     correlation_m: float | None = quantity(
         units.LENGTH, "Correlation distance of the direct signal.", "table", low="0.001 m", high="1000 km",
@@ -107,7 +108,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         "incremental",
     )
     modulation: str = word("Of the radio link.", ("bpsk", "qpsk", "8psk", "16qam"), "qpsk")
-    # tauran2018: a CCSDS turbo code, 53,520 bits for 8,920 of data, 40 Mbit/s without errors, at most 3
+    # The source is tauran2018: a CCSDS turbo code, 53,520 bits for 8,920 of data, 40 Mbit/s without errors, at most 3
     # retransmissions.
     data_bits: int = count("Data in a codeword, one IP packet: a multiple of 8.", 8920, 8, 1_000_000)
     codeword_bits: int = count("Bits of a codeword that the mother code makes of the data.", 53520, 8, 10_000_000)
@@ -122,7 +123,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         "all bits sent, in steps of 100 ms, as if every codeword were used.",
         False,
     )
-    # tauran2018: 10 ms without a retransmission, 70 ms with three; even spacing is our interpretation.
+    # The source is tauran2018: 10 ms without a retransmission, 70 ms with three; even spacing is our interpretation.
     first_delay_ns: int = quantity(
         units.TIME, "From the beginning of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
         high="10 s",
@@ -135,7 +136,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("constant", "by-rate"),
         "constant",
     )
-    # Monte Carlo of that code at low rates: half of the codewords decode at 1.13 to 1.14, and 90 % at 1.16 to 1.17.
+    # The value is from a Monte Carlo simulation of that code at low rates: half of the codewords decode at 1.13 to
+    # 1.14, and 90 % at 1.16 to 1.17.
     threshold_ratio: float = quantity(
         units.RATIO, "Mutual information that decodes, over the data bits.", "115 %", low="100 %", high="1000 %"
     )
@@ -191,8 +193,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("kept", "highest", "shortest"),
         "kept",
     )
-    # Frankfurt and Lima. Of all pairs of the gazetteer's places from six cities, this pair is nearest to the study's 70
-    # to 90 ms.
+    # The two places are Frankfurt and Lima. This pair is nearest to the study's 70 to 90 ms,
+    # among all pairs of the gazetteer's places from six cities.
     gateway_latitude_deg: float = quantity(
         units.ANGLE, "The same: where the gateway is, beside the server.", "50.11 deg", low="-90 deg", high="90 deg"
     )
@@ -215,8 +217,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """As for every medium. For a channel over a constellation, only the link and route keys that have no effect on
-        a path that is not built."""
+        """The same keys as for every medium have no effect. For a channel over a constellation, only those link and
+        route keys have no effect that concern a path that is not built."""
         # Routes over a constellation determine the channel's delays, but the constellation's links are not built. The
         # channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {
@@ -243,8 +245,8 @@ class Mobile(QueueKeys, FollowsConstellation):
             rule = f"{data} is more than the codeword has ({code})"
             problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
         first = value_of(section, Mobile, "first_bits")
-        # A codeword of fewer bits than the data bits can never be decoded: mutual information is at most one bit per
-        # transmitted bit.
+        # A first transmission with fewer bits than the data bits can never be decoded: mutual information is at most
+        # one bit per transmitted bit.
         if first is not None and not data <= first <= code:
             rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
             problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
@@ -270,7 +272,7 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """An MTU that fills a codeword. For a channel over a constellation, also the links and intervals of
+        """The default MTU, which fills a codeword. A channel over a constellation also gets the links and intervals of
         `ROUTED_DEFAULTS`.
 
         Returns: ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.

@@ -4,7 +4,7 @@
 Populations: United Nations, Department of Economic and Social Affairs, Population Division, World Urbanization
 Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. This is a selection, mostly
 of the largest cities: not every city of a given size is included. Coordinates are city centres to 0.01 deg. If the
-gazetteer has a city, its coordinates are only there.
+gazetteer has a city, its coordinates are stored only there.
 """
 
 from __future__ import annotations
@@ -77,4 +77,4 @@ COORDINATES: dict[str, tuple[str, str]] = {
     name: PLACES[name] if latitude is None else (f"{latitude} deg", f"{longitude} deg")
     for name, _, latitude, longitude in _TABLE
 }
-"""Latitude and longitude of each, as a scenario would write them."""
+"""Latitude and longitude of each city, as a scenario would write them."""

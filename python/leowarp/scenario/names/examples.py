@@ -12,8 +12,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import nearest
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-# The wheel's copy first. The package of a checkout contains no examples, and an installed package must not use a folder
-# that happens to be two levels above it.
+# The wheel's copy comes first. The package of a checkout contains no examples, and an installed package must not use a
+# folder that happens to be two levels above it.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
 """Number of characters at the beginning of a file in which the first sentence of its comment is searched for."""
@@ -26,7 +26,7 @@ class Example:
     """A scenario that comes with leowarp.
 
     name: The name by which commands refer to it: `leowarp run starlink`.
-    about: Description: the first sentence of its comment, or the part before its colon.
+    about: Description: the first sentence of the example's comment, or the part of that sentence before a colon.
     """
 
     name: str
@@ -56,12 +56,12 @@ def examples() -> list[Example]:
 
 
 def found(scenario: str | Path) -> Path:
-    """The file of a scenario. If there is no such file or directory, the example of that name.
+    """The file of a scenario. If there is no such file or directory, it is the example of that name.
 
-    Raises ScenarioError if the text is a name that no example has.
+    Raises ScenarioError if the text is a name, and no example has this name.
     """
     path = Path(scenario)
-    # A path with a folder or a file extension is always a place on the disk.
+    # A path with a folder or a file extension always refers to the disk.
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", str(scenario)) is None or path.exists():
         return path
     for example in examples():
@@ -78,9 +78,10 @@ def instead_of(missing: Path) -> str:
 
 
 def copies(example: Path, name: str) -> dict[str, str]:
-    """Files for a user's new scenario: file names, and their texts.
+    """Files for a user's new scenario: their names and texts.
 
-    The example under its new name, and the files that the example names: a file that it extends, a measured table, a C
+    They are the example under its new name, and the files that the example names: a file that it extends, a measured
+    table, a C
         file.
 
     example: The scenario's file.

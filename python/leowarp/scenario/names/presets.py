@@ -15,7 +15,7 @@ Shell = Mapping[str, str | int]
 
 @dataclass(frozen=True)
 class Preset:
-    """Keys under one name: those of a constellation, or of an access link.
+    """Keys of a constellation or of an access link, under one name.
 
     keys: Keys of the section that the preset fills in, with values as in a scenario.
     source: Source of the numbers, and idealisations; the reference page prints it.
@@ -37,7 +37,7 @@ def _shell(
 ) -> dict[str, str | int]:
     """The numbers of a Walker pattern by key. This form makes `PRESETS` readable as a table.
 
-    altitude, inclination, node_offset: With units, as in a scenario.
+    altitude, inclination, node_offset: Values with units, as in a scenario.
     phasing: Walker's F, 0 to planes - 1.
     """
     return {

@@ -16,10 +16,11 @@ from leowarp.scenario.text.problems import Problems
 class RateKeys(QueueKeys):
     """Keys of links with a constant rate that is equal in both directions.
 
-    Background traffic is modelled as a rate, without packets. It takes its share of the serialiser steadily, like a
-    fluid, so a packet of length L takes L / (rate - background). It fills no queue, loses no packets and never yields.
+    Background traffic is modelled as a rate, without packets. The traffic takes its share of the serialiser steadily,
+    like a fluid, so a packet of length L takes L / (rate - background). The modelled traffic fills no queue, loses no
+    packets and never yields.
 
-    rate_bps: bit/s of IP packet plus overhead, per direction; None: unshaped, no serialisation time.
+    rate_bps: Rate in bit/s of IP packets plus overhead, per direction; None: unshaped, no serialisation time.
     background_bps: Share of `rate_bps` that other traffic takes, per direction; below `rate_bps`.
     """
 

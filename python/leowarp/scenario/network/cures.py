@@ -15,22 +15,23 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Cures:
-    """What nodes do when a route to a host moves from one link to another, so that packets arrive in order.
+    """Actions of nodes when a route to a host moves from one link to another, so that packets arrive in order.
 
-    move_queue: ``off``; ``kept``: packets waiting at the old link go over the new one; ``lost``: the same, except for
-        packets waiting at a link that goes down.
+    move_queue: Treatment of packets that wait at the old link: ``off``, ``kept`` or ``lost``. With ``kept``, they go
+        over the new link; ``lost`` is the same, except for packets at a link that goes down.
     hold, hold_buffer_bytes, hold_full: New packets are held until they would arrive after the last packet sent before
         the change. The buffer counts frames with the link's overhead, per direction of a link. `end_marker` uses the
         same buffer and the same rule for a full buffer.
     end_marker, end_marker_wait_ns: The last packet on the old path is a marker. Where the two paths meet, packets on
         the new path wait for the marker, at most this long.
-    duplicate_ns: How long packets go over both links after a change; None: only over the new one.
-    resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``: stations number packets and
-        restore their order, in streams that contain one flow or all flows between two hosts. A packet waits this long
-        for earlier ones: always (``basic``), or only if it arrived on the new path just after a change (``advanced``).
-    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node notifies the sending hosts; the delay
-        after the change (before it if negative). The share of lost notices, 0 to 1; the
-        mean time between two false notices to a host, None: no false notices.
+    duplicate_ns: Time after a change for which packets go over both links; None: only over the new link.
+    resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``. Stations number packets and
+        restore their order, in streams that contain one flow or all flows between two hosts. A packet waits for earlier
+        packets during `resequence_delay_ns`: always (``basic``), or only if it arrived on the new path just after a
+        change (``advanced``).
+    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node notifies the sending hosts. The first
+        value is the delay after the change (before the change if negative). The others are the share of lost notices (0
+        to 1), and the mean time between two false notices to a host (None: no false notices).
     """
 
     move_queue: str = word(
@@ -104,7 +105,7 @@ class Cures:
     )  # fmt: skip
 
     def on(self) -> dict[str, bool]:
-        """Each cure by its key, and whether it is on. The cure with the most requirements comes first."""
+        """State of each cure, on or off, by its key. The cure with the most requirements comes first."""
         return {
             "hold": self.hold,
             "end_marker": self.end_marker,
@@ -153,11 +154,11 @@ def is_any_on(section: Section) -> bool:
 
 
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
-    """Check what the cures require of the rest of a scenario.
+    """Check the requirements of the cures on the rest of a scenario.
 
     tables: All sections, decoded and completed.
     memory_bytes: Memory of the guest.
-    problems: Gets each rule that is broken.
+    problems: Receives each broken rule.
     """
     section = tables["cures"]
     on = Cures(**section.values).on()
@@ -194,7 +195,7 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
 
     section: `[cures]`.
     hosts: `[tcp]`, and the sections that replace it for single hosts.
-    problems: Gets each rule that is broken.
+    problems: Receives each broken rule.
     """
     on = Cures(**section.values).on()
     least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]
@@ -253,7 +254,7 @@ def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
 
 
 def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Check that stations that number and order packets have links that take time."""
+    """Check that links take time if stations number and order packets."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     if value_of(tables["network"], Network, "endpoints") == "satellites":
         rule = 'cannot be with network.endpoints = "satellites": ground links without delay and rate number nothing'

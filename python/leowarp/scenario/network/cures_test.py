@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cures require of the rest of a scenario. Every mistake has a hint about what to write."""
+"""Requirements of the cures on the rest of a scenario. Every mistake has a hint about what to write."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`network.family`: what a run over IPv6 has of its own, and what it cannot have."""
+"""`network.family`: defaults of a run over IPv6, and features that such a run does not support."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_IPV6 = "6.12+net"
-"""The kernel of the shelf that such a run takes if none is named."""
+"""The kernel of the shelf that a run over IPv6 uses if the scenario names no kernel."""
 SMALLEST_MTU_BYTES = 1280
-"""RFC 8200, 5: Linux has no IPv6 on an interface with less."""
+"""Linux has no IPv6 on an interface with a smaller MTU (RFC 8200, 5)."""
 IPV4_HINT = 'or network.family = "ipv4"'
 
 
 def complete_family(draft: Draft, problems: Problems) -> None:
-    """Choose the kernel of a run over IPv6, and note what it cannot have."""
+    """Choose the kernel of a run over IPv6, and report features that such a run does not support."""
     network = draft.sections["network"]
     if value_of(network, Network, "family") != "ipv6":
         return

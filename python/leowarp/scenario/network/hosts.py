@@ -38,24 +38,24 @@ PROFILES = ("linux", "norack", "classic", "newreno")
 class Flow:
     """One transfer, probe or pair of programs between two stations.
 
-    name: Only for the user; the guest does not know it. Flows of ``[traffic]`` and connections of programs have no
+    name: A label for the user; the guest does not know it. Flows of ``[traffic]`` and connections of programs have no
         name.
     kind: ``tcp``, ``ping``, ``udp`` or ``program``; keys that a kind does not have (`flows.FLOW_KEYS`) are None.
-    source, destination: Names of stations. Data goes only in this direction.
+    source, destination: Names of stations. Data flows only from source to destination.
     congestion_control: As named in the guest's /proc/sys/net/ipv4/tcp_available_congestion_control.
     protocol, subflow_of: Rules in `workload.mptcp`; a subflow's protocol is ``mptcp``, too.
-    start_ns, stop_ns: On the run's clock; in a plan, the default of `stop_ns` is the run's end.
-    size_bytes: Payload to transfer; None: until `stop_ns`.
-    rate_bps: Payload offered per second, bit/s; None: as much as TCP takes.
-    interval_ns, packet_rate_pkts_per_s: Pace of probes; one of the two is None. Both are None for a flood, whose pace
-        depends only on replies.
-    packets: Maximum number of probes; None: until `stop_ns`.
+    start_ns, stop_ns: Times on the run's clock; in a plan, the default of `stop_ns` is the run's end.
+    size_bytes: Payload to transfer; None: the flow sends until `stop_ns`.
+    rate_bps: Payload in bit/s that the application offers; None: as much as TCP accepts.
+    interval_ns, packet_rate_pkts_per_s: Pace of probes; at least one of the two is None. Both are None for a flood,
+        whose pace depends only on replies.
+    packets: Maximum number of probes; None: probes are sent until `stop_ns`.
     payload_bytes: Payload of a probe's packet, without the headers of IP and ICMP or UDP (28 bytes).
     client, server: Command lines of a program, which may contain ``{server}``, ``{port}``, ``{run_dir}`` and
         ``{applications}``.
-    client_at, client_after_ns: ``source`` or ``destination``: the end at which the client runs, with the server at the
-        other end; how long after the server it starts.
-    expect_exit: Exit code of the client; None: it is still running when the flow stops.
+    client_at, client_after_ns: The end at which the client runs, ``source`` or ``destination``, with the server at the
+        other end; and the time from the server's start to the client's start.
+    expect_exit: Expected exit code of the client; None: it is still running when the flow stops.
     named_in: The file that names the programs; not part of the plan's identity.
     """
 
@@ -163,10 +163,10 @@ class Tcp:
     profile: A key of `profiles.PROFILE_SYSCTLS`.
     buffer_max_bytes: Third number of tcp_rmem and tcp_wmem. The largest value of all hosts is also the guest's
         net.core.rmem_max and wmem_max.
-    sack, dsack, rack, timestamps: None: as in the profile.
-    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements it, and reads the choice from bits of
-        net.ipv4.tcp_recovery.
-    door_freeze_ns, door_undo_ns: None: the smoothed round-trip time.
+    sack, dsack, rack, timestamps: Switches of TCP; None: as in the profile.
+    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements it. The module reads the choice from bits
+        of net.ipv4.tcp_recovery.
+    door_freeze_ns, door_undo_ns: Parameters of TCP-DOOR; None: the smoothed round-trip time.
     rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio: Parameters of RR-TCP and TCP-PR.
     recovery, reordering, max_reordering: The sysctls ``tcp_*`` of these names; None: as in the profile.
     delayed_ack, delayed_ack_timer_ns: Implemented by a module of the guest (``on``) or by its routes (``off``), because
@@ -180,7 +180,7 @@ class Tcp:
         PROFILES,
         "linux",
     )
-    # More than the default path can hold: at 100 Mbit/s, 16 MiB last 1.3 s.
+    # The default is more than the default path can hold: at 100 Mbit/s, 16 MiB last 1.3 s.
     buffer_max_bytes: int = quantity(
         units.BYTES, "Largest send and receive buffer (tcp_wmem, tcp_rmem).", "16 MiB", low="64 KiB", high="1 GiB"
     )
@@ -191,8 +191,8 @@ class Tcp:
         ("internal", "fq"),
         "internal",
     )
-    # Linux's own default is only to accept ECN (Documentation/networking/ip-sysctl.rst, tcp_ecn = 2). Every profile has
-    # the same default.
+    # By default, Linux only accepts ECN and does not request it (Documentation/networking/ip-sysctl.rst, tcp_ecn = 2).
+    # Every profile has the same default.
     ecn: str = word(
         "Explicit congestion notification: answered (passive), asked for on every connection (on), or never "
         "(net.ipv4.tcp_ecn 2, 1, 0).",
@@ -223,7 +223,8 @@ class Tcp:
         "profile",
         none="profile",
     )
-    # Bits of tcp_rack.c and tcp_input.c, Linux 6.12: TCP_RACK_LOSS_DETECTION, _STATIC_REO_WND, _NO_DUPTHRESH.
+    # The bits are those of tcp_rack.c and tcp_input.c, Linux 6.12: TCP_RACK_LOSS_DETECTION, _STATIC_REO_WND,
+    # _NO_DUPTHRESH.
     recovery: int | None = count(
         "How losses are found (net.ipv4.tcp_recovery), a sum: 1 RACK; 2 its reordering window stays a quarter of the "
         "least RTT instead of growing with DSACKs; 4 the window holds also once as many duplicate ACKs have come as "
@@ -238,7 +239,7 @@ class Tcp:
         "What that number grows to at most, as reordering is seen (net.ipv4.tcp_max_reordering).",
         "profile", 1, 1_000_000, none="profile",
     )  # fmt: skip
-    # docs/concepts/loss-detection.md
+    # The methods are described in docs/concepts/loss-detection.md.
     loss_detection: str = word(
         "How a sender takes packets for lost, under any congestion control. kernel: as recovery says; ncr-careful, "
         "ncr-aggressive: after duplicate ACKs of a whole window (RFC 4653); door: as the kernel, without response "
@@ -257,12 +258,12 @@ class Tcp:
         units.TIME, "door: how old a response may be to be taken back as packets arrive out of order (T2).",
         "rtt", low="0 s", high="10 s", none="rtt",
     )  # fmt: skip
-    # Zhang et al. 2003, section 3
+    # The source is Zhang et al. 2003, section 3.
     rr_percentile_ratio: float = quantity(
         units.RATIO, "rr: the share of past reordering that is to be ridden out; its percentile is the threshold.",
         "90 %", low="1 %", high="100 %",
     )  # fmt: skip
-    # Bohacek et al. 2006: alpha = 0.995, beta = 3
+    # The source is Bohacek et al. 2006: alpha = 0.995, beta = 3.
     pr_alpha_ratio: float = quantity(
         units.RATIO, "pr: what is left of the largest RTT after one RTT.", "99.5 %", low="1 %", high="100 %"
     )
@@ -296,7 +297,7 @@ class Host:
 
     @property
     def delayed_ack(self) -> str:
-        """When this host acknowledges what it receives: adaptive, on or off."""
+        """Rule by which this host acknowledges received data: adaptive, on or off."""
         return self.tcp.delayed_ack
 
     @property

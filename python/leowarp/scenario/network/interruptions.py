@@ -53,8 +53,8 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
 
 
 def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
-    """Check that planes are known if links between them have a time of their own. A time that is not different is
-    removed: the plan is that without it."""
+    """Check that planes are known if links between them have a separate time. A separate time that equals the common
+    time is removed, and the plan is the same as without it."""
     isl = tables["isl"]
     key, attribute = "acquisition_between_planes", "acquisition_between_planes_ns"
     if value_of(isl, Isl, attribute) == value_of(isl, Isl, "acquisition_ns"):

@@ -10,13 +10,14 @@ from leowarp.scenario.network.background import RateKeys
 from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
-"""RFC 791, 3.1, without options; RFC 8200, 3, without extension headers. By `network.family`."""
+"""The lengths are from RFC 791, 3.1, without options, and from RFC 8200, 3, without extension headers. They are indexed
+by `network.family`."""
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 """Values of `network.mtu`."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
 """Keys of `[routing]` that only `update = "staggered"` uses."""
 SKY_KEYS = ("geostationary_separation", "obstructions")
-"""Keys of a station that a plan has only if they say something."""
+"""Keys of a station that a plan contains only if they restrict the view."""
 ACQUISITION_KEYS = ("acquisition", "acquisition_between_planes", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
 """Keys of `[isl]` and of `[ground]` for links that become usable only after a delay. A plan contains them if that delay
@@ -27,12 +28,14 @@ is not 0."""
 class Station:
     """A place on the ground with a host behind it.
 
-    name: The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
-    latitude_deg, longitude_deg: North and east positive; None for stations that a medium implies.
-    height_m: Height above the sphere or the ellipsoid, depending on ``[constellation] earth``; None in the same case.
-    geostationary_separation_deg, obstructions: Limits on where the station may look (`leowarp.ephemeris.skies`); None:
-        it may look everywhere.
-    shaped: False: its ground links have no rate, queue or loss; their delay is as in ``[ground]``.
+    name: The name of the station. The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
+    latitude_deg, longitude_deg: Coordinates, north and east positive; None for stations that a medium implies.
+    height_m: Height above the sphere or the ellipsoid, depending on ``[constellation] earth``; None for stations that a
+        medium implies.
+    geostationary_separation_deg, obstructions: Limits on the directions that the station may use
+        (`leowarp.ephemeris.skies`); None: all directions are allowed.
+    shaped: Whether ground links are shaped. If False, they have no rate, queue or loss; their delay is as in
+        ``[ground]``.
     """
 
     name: str = text("A name of the gazetteer, or any other with latitude and longitude.", required=True)
@@ -45,7 +48,7 @@ class Station:
     height_m: float | None = quantity(
         units.LENGTH, "Height above the figure of the Earth.", "0 m", low="-1 km", high="100 km"
     )
-    # SpaceX to the FCC, SAT-MOD-20200417-00037: 22 deg.
+    # The value 22 deg is from SpaceX to the FCC, SAT-MOD-20200417-00037.
     geostationary_separation_deg: float | None = quantity(
         units.ANGLE, "Satellites nearer than this to the geostationary arc, as the station sees it, are not used; 22 "
         "deg is Starlink's, by its filings.", "none", low="0 deg", high="90 deg", none="none",
@@ -66,17 +69,17 @@ class Isl(RateKeys):
     A rule determines them at each instant; `acquisition` is the time to point a laser.
 
     rule: ``range``, ``plus-grid`` or ``none``.
-    max_range_m, grazing_height_m: For the rule ``range``. If the second is None, only the range limits a link, even
-        through the Earth.
+    max_range_m, grazing_height_m: For the rule ``range``. With `grazing_height_m` None, only the range limits a link,
+        even through the Earth.
     terminals: Links per satellite, nearest first; None: no limit.
     seam, polar_cutoff_deg: For ``plus-grid``: whether the first and the last plane of a star are linked; latitude above
         which planes are not linked.
-    acquisition_ns, acquisition_between_planes_ns, acquiring: How long a link stays unusable after the route update that
-        first includes it, the same for links between two planes (None: no other time), and what happens to packets
-        meanwhile (``wait``, ``lost``, ``buffered``).
+    acquisition_ns, acquisition_between_planes_ns, acquiring: Time for which a link stays unusable after the
+        route update that first includes it; the same for links between two planes (None: no separate time). The third
+        is the treatment of packets meanwhile (``wait``, ``lost``, ``buffered``).
     across_shells: For the rule ``range`` over several shells: whether satellites of different shells are linked.
-    overhead_bytes: Added to the IP length.
-    loss_ratio: 0 to 1, independent per packet.
+    overhead_bytes: Bytes added to the IP length.
+    loss_ratio: 0 to 1; packets are lost independently.
     """
 
     rule: str = word(
@@ -93,8 +96,8 @@ class Isl(RateKeys):
         none="none",
     )  # fmt: skip
     terminals: int | None = count("Links per satellite at most, nearest first.", "unlimited", 1, 1000, none="unlimited")
-    # Across a star's seam, planes move against each other. Each satellite is linked to the partner with the smallest
-    # mean distance (docs/limitations.md, constellations).
+    # Across a star's seam, neighbouring planes move in opposite directions. Each satellite is linked to the partner
+    # with the smallest mean distance (docs/limitations.md, constellations).
     seam: bool = flag("plus-grid: links across the seam of a star.", True)
     polar_cutoff_deg: float | None = quantity(
         units.ANGLE, "plus-grid: no link between planes above this latitude.", "none", low="0 deg", high="90 deg",
@@ -110,7 +113,8 @@ class Isl(RateKeys):
         high="1 h",
     )  # fmt: skip
     # Temporary links are mostly those between crossing planes (Chaudhry and Yanikomeroglu, "Laser Intersatellite Links
-    # in a Starlink Constellation: A Classification and Analysis", 2021). No source was found for a time of each class.
+    # in a Starlink Constellation: A Classification and Analysis", 2021). No source was found for a separate time of
+    # each class of links.
     acquisition_between_planes_ns: int | None = quantity(
         units.TIME, "acquisition: how long it takes for a link between satellites of two orbital planes; `acquisition` "
         "is then the time within a plane.", "the same", low="0 s", high="1 h", none="the same",
@@ -142,10 +146,10 @@ class Ground(RateKeys):
     rule: ``ground-range`` or ``min-elevation``; each rule uses one of the next two values.
     max_ground_range_m, min_elevation_deg: Distance on the sphere from the station to the sub-satellite point; elevation
         above the station's horizon.
-    delay: ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
-    handover_gap_ns, handover_gap_spread_ns, in_gap: How long a station's link to a new satellite stays unusable, the
-        spread of that time, and what happens to packets meanwhile (``lost``, ``buffered``, ``old``).
-    overhead_bytes, loss_ratio: As in `Isl`.
+    delay: ``slant-range``, which divides the distance by c = 299,792,458 m/s, or ``zero``.
+    handover_gap_ns, handover_gap_spread_ns, in_gap: Time for which a station's link to a new satellite stays unusable,
+        the spread of that time, and the treatment of packets meanwhile (``lost``, ``buffered``, ``old``).
+    overhead_bytes, loss_ratio: The same as in `Isl`.
     """
 
     rule: str = word(
@@ -192,11 +196,11 @@ class Routing:
 
     metric, ground_cost: Unit of a path's cost (metres, ns or hops), and for a ground link, metres of slant range or
         along the ground.
-    interval_ns, link_interval_ns: Interval of route updates and of delay updates, both counted from the run's 0. A
+    interval_ns, link_interval_ns: Interval of route updates and of delay updates, both counted from the run's time 0. A
         route update finds new paths; a delay update changes the delays of links in use.
-    in_flight, leaving_links: What happens to packets in flight, and to links that violate their rule between two
-        updates (docs/concepts/in-flight-rules.md).
-    reverse: ``mirror`` or ``own``: with ``own`` the two directions may use different paths.
+    in_flight, leaving_links: Treatment of packets in flight, and of links that violate their rule between two updates
+        (docs/concepts/in-flight-rules.md).
+    reverse: ``mirror`` or ``own``; with ``own`` the two directions may use different paths.
     margin_ratio: Share of the least cost by which a new path must be better; None: a path stays until it breaks.
     update, update_order, update_spread: ``atomic`` or ``staggered``, and the order and times of staggered switches
         (`leowarp.media.constellation.switching`).
@@ -263,17 +267,17 @@ class Routing:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """What is built in the guest kernel.
+    """Settings of the network in the guest kernel.
 
-    instantiate: ``used`` or ``all``: with ``all``, every satellite costs a namespace, and every link of the rule its
-        events.
+    instantiate: ``used`` or ``all``; with ``all``, every satellite costs a namespace, and every link that the rule
+        allows costs its events.
     endpoints: ``stations`` or ``satellites``; ``satellites`` removes the ground links' delay and rate from the path.
     link_model, queue_counts, delay_rounding: ``leolink`` and exact ns, or netem configured as in other emulators.
     forwarding: ``direct`` or ``kernel``: whether the kernel's IP stack handles packets that a node only forwards.
     mtu_bytes: MTU of the hosts' interfaces; all other interfaces have 1,500.
     neighbours: ``static`` or ``arp``. With ``arp``, each new link first resolves its neighbour, which takes one round
         trip over the link.
-    family: ``ipv4`` or ``ipv6``: of all addresses, so of all packets.
+    family: ``ipv4`` or ``ipv6``, for all addresses and packets.
     """
 
     # "all" with the rule `range` is costly: 18 x 36 satellites within 3000 km have 22,334 different links in 1000 s and

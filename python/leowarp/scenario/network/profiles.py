@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP profiles as sysctls. Every value of a host is spelt out, so that none depends on the free memory at boot.
+"""TCP profiles as sysctls. Every value of a host is written out, so that no value depends on the free memory at boot.
 
 Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. A plan without these
 values would not give the same run twice.
@@ -15,7 +15,7 @@ from leowarp.scenario.network.hosts import LOSS_DETECTIONS, OWN_SCOREBOARD, Tcp
 def host_sysctls(tcp: Tcp) -> dict[str, str]:
     """Every sysctl of a host (a network namespace), sorted by name.
 
-    Precedence, lowest first: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
+    The order of precedence, lowest first, is: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
 
     tcp: The TCP keys of one host, already merged over the common ones.
     Returns: Names and values as the agent writes them under /proc/sys.
@@ -67,15 +67,15 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
     pages = memory_bytes // _PAGE_BYTES
     # Three thresholds (low, pressure, high), computed as in the kernel's tcp_init_mem: 3/4, 1 and 3/2 of a share of
     # memory. The kernel's share is a sixteenth of the free pages. A guest that is used only for networking can give
-    # half.
+    # half of its pages.
     thresholds = f"{pages // 8 * 3} {pages // 2} {pages // 4 * 3}"
     derived = {
-        # The backlog of one processor, which all hosts and satellites share. Linux's 1,000 is intended for the receive
-        # path of a single machine.
+        # The backlog belongs to one processor, and all hosts and satellites share it. Linux's 1,000 is intended for the
+        # receive path of a single machine.
         "net.core.netdev_max_backlog": "100000",
         "net.core.rmem_max": str(buffer_max_bytes),
         "net.core.wmem_max": str(buffer_max_bytes),
-        # The kernel would derive it from the size of its hash table.
+        # The kernel would derive this value from the size of its hash table.
         "net.ipv4.tcp_max_orphans": "4096",
         "net.ipv4.tcp_mem": thresholds,
         "net.ipv4.udp_mem": thresholds,
@@ -143,7 +143,7 @@ PROFILE_SYSCTLS = {
     "linux": _LINUX,
     "norack": _NORACK,
     "classic": _CLASSIC,
-    # Only RFC 6582, like NewReno in simulators.
+    # Only RFC 6582 applies, as in NewReno of simulators.
     "newreno": _CLASSIC | {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_frto": "0"},
 }
 

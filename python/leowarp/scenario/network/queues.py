@@ -17,7 +17,7 @@ from leowarp.scenario.text.problems import Problems
 
 
 def _time(doc: str, low: str = "1 us") -> Key:
-    """A parameter that is a time, kept in ns; the agent converts it to the us of the kernel's attributes."""
+    """A parameter that is a time, stored in ns; the agent converts it to the us of the kernel's attributes."""
     return Key("quantity", doc, quantity=units.TIME, low=low, high="100 s")
 
 
@@ -34,7 +34,7 @@ def _number(doc: str, low: int, high: int) -> Key:
 # Defaults are the kernel's own: a parameter that is not given is not sent to the kernel (docs/concepts/links.md, other
 # queues).
 _TARGET = _time("Delay in the queue that it aims at.")
-# Names as in tc(8), without units; `ce_threshold` marks by delay alone, independent of the control law.
+# The names are those of tc(8), without units; `ce_threshold` marks by delay alone, independent of the control law.
 _CODEL = {
     "target": _TARGET,
     "interval": _time("How long the delay must have been above `target` before it drops or marks."),
@@ -156,8 +156,8 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
     """A discipline's parameters as a scenario writes them.
 
     kind: A key of `PARAMETERS`.
-    parameters: As a plan has them.
-    Returns: Sorted by name, ready for TOML.
+    parameters: Parameters in the form that a plan has.
+    Returns: Parameters sorted by name, ready for TOML.
 
     >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
     {'flows': 1024, 'target': '5 ms'}
@@ -177,7 +177,8 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
 
 
 def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
-    """Set whether the discipline marks packets: cake always does, a fifo never, and the others follow their key."""
+    """Set whether the discipline marks packets: cake always does, a fifo never does, and for the others their key
+    decides."""
     marks = section.values.get("ecn")
     if kind in MARKS_ALWAYS:
         if marks is False:
@@ -192,8 +193,8 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _parameter_hint(name: str, kind: str) -> str:
-    """Hint about what to write instead of a parameter that the discipline does not have, and which disciplines have
-    it."""
+    """Hint about a parameter that the discipline does not have: what to write instead, and which disciplines have the
+    parameter."""
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From TOML text to values: keys, places in the file, problems."""
+"""The step from TOML text to values: keys, places in the file, problems."""

@@ -16,7 +16,7 @@ MOST_FLOWS = 20_000
 ranges of a host would overlap. A plan spells out each flow and may have 8 MiB (`plainfiles`)."""
 
 MOST_STATIONS = 5_000
-"""A plan spells out each host with its sysctls, 1.2 kB per host, and may have 8 MiB."""
+"""A plan contains each host with its sysctls, 1.2 kB per host, and may have 8 MiB."""
 
 MOST_LISTED = {"flows": MOST_FLOWS, "stations": MOST_STATIONS}
 

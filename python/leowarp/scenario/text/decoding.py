@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a section's nodes to the values of its keys. Units, words and ranges are checked, but nothing that involves
-other sections.
+"""The step from a section's nodes to the values of its keys. Units, words and ranges are checked, but no rule that
+involves other sections.
 
 A wrong value is noted and left out, so that one reading finds all mistakes. `Section.nodes` distinguishes a wrong value
 from a missing one.
@@ -27,8 +27,8 @@ from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
 class Section:
     """The contents of one section of a scenario.
 
-    name: Its dotted name (``flows.0``).
-    origin: Where it begins.
+    name: Dotted name of the section (``flows.0``).
+    origin: The place where the section begins.
     values: Attribute -> value, for keys that were given with a valid value.
     nodes: Key -> node, for all known keys that were given, including those with wrong values.
     """
@@ -54,10 +54,10 @@ class Section:
 
 
 def value_of(section: Section, schema: type, attribute: str) -> Any:
-    """A value as given, or its default.
+    """A value from the text, or its default.
 
     schema: The section's dataclass; its class attributes are the defaults.
-    attribute: With its unit's suffix: ``duration_ns``. The key must have a default; for a required key, use
+    attribute: Name with the suffix of its unit: ``duration_ns``. The key must have a default; for a required key, use
         `values.get`.
     """
     return section.values.get(attribute, getattr(schema, attribute))
@@ -68,7 +68,7 @@ def decode_section(
 ) -> Section:
     """The values of a section; every mistake goes to `problems`.
 
-    name: Dotted, for messages; "" for keys at the top.
+    name: Dotted name for messages; "" for keys at the top.
     schema: The dataclass whose fields declare the keys.
     node: The table. Any other type is a mistake and gives an empty section.
     elsewhere: Key -> section that has it, for hints about keys in the wrong section.
@@ -127,7 +127,7 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
 
     raw: The value as given by the TOML parser.
     declared: The key's declaration.
-    origin: Where the value was written, because sysctls in a ``--set`` may be bare integers.
+    origin: The place where the value was written, because sysctls in a ``--set`` may be bare integers.
     Returns: A quantity in its unit in the plan (ns, bytes, bit/s, m, deg); None for the key's word for "no value"; a
         tuple of names for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
     Raises ScenarioError: The message names the value and the rule that it breaks.
@@ -135,8 +135,8 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
     >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
     1200000.0
     """
-    # Checked before the kind, so that the word for "no value" has the same meaning for quantities, counts, flags and
-    # instants.
+    # The word for "no value" is checked before the kind, so that it has the same meaning for quantities, counts, flags
+    # and instants.
     if declared.none is not None and raw == declared.none:
         return None
     match declared.kind:
@@ -232,7 +232,7 @@ def _quantity(raw: Any, declared: Key) -> int | float:
 
 
 def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
-    """(packets, bytes), one of them None; both None: unlimited.
+    """The limit as (packets, bytes), of which one is None; both are None for an unlimited queue.
 
     >>> _queue("64 kB", keys(schema.Chain)["queue"][1])
     (None, 64000)
@@ -281,7 +281,8 @@ def _text(raw: Any) -> str:
 
 
 def _command(raw: Any) -> str:
-    """A command line, split into words as by a shell. Only quotes have a shell's meaning."""
+    """A command line, split into words as a shell would do it. Quotes have a shell's meaning, and
+    nothing else does."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
     if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:
@@ -348,7 +349,7 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
         if not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_TEXT:
             raise ScenarioError(f"{name} = {_shown(value)} is not a string", f'write "{name}" = "1", value in quotes')
         values[name] = value
-    # Sorted, so that the plan's text and hash do not depend on the order in the scenario.
+    # The sysctls are sorted, so that the plan's text and hash do not depend on the order in the scenario.
     return dict(sorted(values.items()))
 
 
@@ -383,7 +384,7 @@ def _shown(raw: Any) -> str:
     elif isinstance(raw, list):
         text = "a list"
     elif isinstance(raw, int) and abs(raw) >= 10**_LONGEST_SHOWN:
-        text = f"an integer beyond 10^{_LONGEST_SHOWN}"  # Python refuses str() of a huge integer
+        text = f"an integer beyond 10^{_LONGEST_SHOWN}"  # Python refuses str() of a huge integer.
     else:
         text = str(raw)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
@@ -395,6 +396,6 @@ _LONGEST_TEXT = 200
 _LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
 """Number of characters of a wrong value that a message repeats. The value in the file may have megabytes."""
-# Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c
+# The names are from Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c.
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")
 _SYSCTL_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_*-]+)+")

@@ -14,16 +14,17 @@ class Draft:
 
     Presets, defaults of a medium and implied stations are added to it after all sections are decoded.
 
-    name: The run's name; "" if it is missing or wrong. A problem is then noted.
-    sections: The tables of `loading.TABLES`. Of the media, only those that are given.
-    stations, flows: In the order of the file. `completion` replaces the stations by those that a medium implies.
+    name: The run's name; "" if it is missing or wrong. A missing or wrong name is noted as a problem.
+    sections: The tables of `loading.TABLES`. It contains only the media that are given.
+    stations, flows: Sections in the order of the file. `completion` replaces the stations by those that a medium
+        implies.
     modules: Kernel module -> its parameters, as texts.
     hosts, pinned: Station name -> content of ``[hosts.NAME]``.
     dishes: Index of a station -> its ``[stations.access]``.
     """
 
-    # Mutable, unlike `Scenario`: completion changes it in place, and a Scenario is made from it only if there is no
-    # mistake.
+    # A draft is mutable, unlike `Scenario`: completion changes it in place, and a Scenario is made from it only if
+    # there is no mistake.
     name: str
     sections: dict[str, Section]
     stations: list[Section]

@@ -19,10 +19,10 @@ from leowarp.base.units import PACKETS, Quantity
 class InputFile:
     """A file that a plan names. Two files are equal if their contents are equal, wherever the files are.
 
-    name: Its name without folders; the run directory contains it as ``00-inputs/<name>``.
+    name: Name without folders; the run directory contains the file as ``00-inputs/<name>``.
     sha256: Hash of its content, hexadecimal.
-    path: Where it was found on this machine.
-    named_in: The file that names it; None: the user named it, on the command line or in a call.
+    path: The place where the file was found on this machine.
+    named_in: The file that names this file; None: the user named it, on the command line or in a call.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Key:
 
     kind: quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
         tables.
-    default: As a user would write it; None: no default here (a preset, the gazetteer or the user provides the value).
-    required: Leaving the key out is an error.
-    quantity: For kind quantity.
-    words: For kind word: all allowed words.
+    default: The default as a user would write it; None: a preset, the gazetteer or the user provides the value.
+    required: Whether leaving the key out is an error.
+    quantity: The measure, for kind quantity.
+    words: All allowed words, for kind word.
     low, high: Smallest and largest value allowed, as a user would write them.
     none: The word that means "no value" (None in the plan).
-    section: For kind tables: the dataclass of each table.
+    section: The dataclass of each table, for kind tables.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Key:
     def suffix(self) -> str:
         """Suffix that the attribute's name has and the key lacks: ``_ns`` for a time; "" for values without a unit."""
         if self.kind == "queue":
-            # A queue has two attributes: the decoder fills in `queue_bytes`, which has no key of its own.
+            # A queue limit has two attributes: the decoder fills in `queue_bytes`, which has no key of its own.
             return "_pkts"
         return self.quantity.suffix if self.quantity is not None else ""
 
@@ -80,10 +80,10 @@ def quantity(
 
     measure: One of the measures in `leowarp.base.units`; its suffix ends the attribute's name.
     doc: The meaning of the key, for the reference page.
-    default, low, high: With units, as a user would write them. A default of None: the preset, the gazetteer or the user
-        provides the value.
+    default, low, high: Values with units, as a user would write them. A default of None means that the preset, the
+        gazetteer or the user provides the value.
     none: The word for "no value".
-    required: There is no default, and omitting the key is an error.
+    required: Whether omitting the key is an error; there is then no default.
     Returns: The return type is Any, so that a class body may annotate the field with the type of its values.
     """
     value = None if default is None or default == none else measure.parse(default)
@@ -101,7 +101,7 @@ def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
     """One of a fixed set of words.
 
     words: All allowed words; messages and the reference page list them in this order.
-    default: One of them; None: a preset provides it.
+    default: One of the words; None: a preset provides the value.
     """
     return _field(Key("word", doc, default, words=words), default)
 
@@ -114,7 +114,7 @@ def text(doc: str, default: str | None = None, *, required: bool = False) -> Any
 
 
 def command(doc: str, *, none: str | None = None) -> Any:
-    """A program and its arguments, as words of a shell; the plan keeps the text unchanged."""
+    """A program and its arguments, as words of a shell; the plan contains the text unchanged."""
     return _field(Key("command", doc, none, none=none), None)
 
 
@@ -172,7 +172,8 @@ def tables(doc: str, section: type) -> Any:
     return _field(Key("tables", doc, [], section=section), ())
 
 
-# Cached: declarations never change while a program runs, and a study decodes each section once per combination.
+# The result is cached: declarations never change while a program runs, and a study decodes each section once per
+# combination.
 @cache
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     """The keys of a section as written in TOML, each with its attribute's name. Keys of base classes come last.
@@ -206,5 +207,5 @@ def _field(key: Key, value: object, required: bool = False) -> Any:
     return dataclasses.field(default=value, metadata={"key": key})
 
 
-# Read-only, because every section's class shares this default.
+# The mapping is read-only, because every section's class shares this default.
 _EMPTY: Mapping[str, Any] = MappingProxyType({})

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Line number of each key of a TOML text. ``tomllib`` returns values without positions.
 
-The text must already have passed ``tomllib``. This reader only finds where elements begin and end, and checks nothing.
+The text must already have passed ``tomllib``. This reader only finds where elements begin and end; it does not validate
+the text.
 This keeps it short: a value that is not a string, array or table ends at the next comma, bracket, comment or line end.
 """
 
@@ -39,7 +40,7 @@ class _Reader:
         self.at = 0
         self.newlines = [match.start() for match in re.finditer("\n", self.text)]
         self.lines: dict[KeyPath, int] = {}
-        self.lengths: dict[KeyPath, int] = {}  # of the arrays made by [[headers]]
+        self.lengths: dict[KeyPath, int] = {}  # The arrays are those made by [[headers]].
         self._document()
 
     def _document(self) -> None:
@@ -74,7 +75,7 @@ class _Reader:
         return path
 
     def _pair(self, table: KeyPath) -> None:
-        """For ``a.b = value``, note ``a`` and ``a.b``, then the paths within the value."""
+        """Note ``a`` and ``a.b`` for ``a.b = value``, then the paths within the value."""
         start, path = self.at, table
         for part in self._key():
             path = self._note((*path, part), start)
@@ -169,7 +170,8 @@ _BLANKS = re.compile(r"[ \t]*")
 _BLANK_LINES = re.compile(r"(?:[ \t\n]++|#[^\n]*+)*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}#\n]*")
-# Possessive, and by runs of characters: a place to go back to would take 130 bytes for each character.
+# The patterns are possessive and match runs of characters: each backtracking position would take 130 bytes, one for
+# each character.
 _UP_TO_SINGLE = {'"': r'"(?:[^"\\]++|\\.)*+"', "'": r"'[^']*'"}
 # A string may end in one or two quotes before the closing three.
 _UP_TO_TRIPLE = {'"': r'"""(?:[^"\\]++|\\.|"(?!""))*+"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}

@@ -14,13 +14,13 @@ from leowarp.base.spelling import nearest
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a value was written: in a line of a file, in a ``--set``, in a line of a study file (which counts as both),
-    or in a call.
+    """The place where a value was written: a line of a file, a ``--set``, a line of a study file (which counts as
+    both), or a call.
 
     file: The scenario, the plan or the study file.
-    line: Line number from 1; None if there is none.
+    line: Line number from 1; None if the value has no line.
     override: The text after ``--set``, or the name that a study gives its value.
-    in_call: Whether a Python program gave it.
+    in_call: Whether a Python program passed the value.
     """
 
     file: Path
@@ -59,8 +59,8 @@ class Origin:
 class Problem:
     """One mistake.
 
-    origin: Where the mistake is.
-    key: The dotted key, as for ``--set``; "": the mistake concerns the whole text.
+    origin: The place of the mistake.
+    key: The dotted key, as for ``--set``; "" if the mistake concerns the whole text.
     rule: The value and the rule that it breaks.
     hint: What to write instead.
 
@@ -82,7 +82,7 @@ class Problem:
 class ScenarioProblems(ScenarioError):
     """All mistakes of a scenario, in the order of the file.
 
-    problems: In the order of the message.
+    problems: Mistakes in the order of the message.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -96,7 +96,7 @@ class ScenarioProblems(ScenarioError):
 class Problems:
     """Gathers mistakes. `raise_any` raises an error if there was one.
 
-    found: In the order in which they were noted, possibly with duplicates.
+    found: Mistakes in the order in which they were noted, possibly with duplicates.
     """
 
     found: list[Problem] = field(default_factory=list)

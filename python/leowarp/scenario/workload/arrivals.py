@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows of ``[traffic]``. They are sampled once, when a plan is made, from streams of the run's seed.
+"""The flows of ``[traffic]``. The flows are sampled once, when a plan is made, from streams of the run's seed.
 
 Arrivals, pairs, sizes and congestion controls have separate streams. A different mix of congestion controls therefore
 leaves arrivals, pairs and sizes unchanged. All sampling uses uniform numbers and closed forms, which give the same
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from leowarp.scenario.sections import Run
 
 _TCP_HEADER_BYTES = 32
-"""IPv4 (20), TCP (20) and its timestamps (12), for a segment as long as the MTU."""
+"""The headers are those of IPv4 (20 bytes), TCP (20) and its timestamps (12), for a segment as long as the MTU."""
 
 
 def arrivals(
@@ -37,9 +37,9 @@ def arrivals(
 ) -> tuple[Flow, ...]:
     """The arriving flows, sorted by start.
 
-    stations: Stations with coordinates; all cities are among them.
+    stations: Stations with coordinates, which include all cities.
     run, ground, network: Sections of the same plan.
-    Returns: TCP flows with a size, which last until they are done or the run ends.
+    Returns: TCP flows with a size, which last until all bytes are sent or the run ends.
     Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, if a city's share of the load exceeds its
     access
         link's rate, if two cities are at one place, or if the file of sizes is malformed.

@@ -49,13 +49,13 @@ FILLED_IN = ("server", "port", "run_dir", "applications")
 _BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
 
 FLOOD_INTERVAL_NS = 10_000_000
-"""The same as iputils' `ping -f`: at least 100 probes per second."""
+"""The interval is the same as in iputils' `ping -f`: at least 100 probes per second."""
 
 PROBE_HEADER_BYTES = 8
-"""ICMP or UDP."""
+"""The length of an ICMP or UDP header."""
 
 UDP_PAYLOAD_BYTES = 1200
-"""The packet size that QUIC may assume (RFC 9000, 14): the default of udp flows."""
+"""RFC 9000, 14, lets QUIC assume this packet size; it is the default of udp flows."""
 
 # `str.isalnum` also accepts ü and ², which take two bytes each in a setsockopt. 15: TCP_CA_NAME_MAX minus the closing
 # 0.
@@ -70,7 +70,7 @@ _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in keys that follow from a flow's kind and from the run; every broken rule goes to `problems`.
 
-    draft: Its stations must be complete, because ends of flows are looked up among them.
+    draft: The scenario; its stations must be complete, because ends of flows are looked up among them.
     document: The whole text; it gives the line for messages about missing flows.
     """
     traffic = draft.sections.get("traffic")
@@ -100,7 +100,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         for name in traffic.values.get("congestion_controls", {}):
             mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
             _check_congestion_control(mixed, draft, problems)
-    # Done after the single flows, because these checks concern all flows together.
+    # This is done after the single flows, because these checks concern all flows together.
     _check_names(draft, problems)
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
@@ -183,7 +183,7 @@ def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
     for key in ("client", "server"):
         command = section.values.get(key) or ""
         for name in _BRACES.findall(command):
-            # Other words in braces are left to the program.
+            # Other words in braces are passed to the program unchanged.
             near = nearest(name, FILLED_IN) if name not in FILLED_IN else None
             if near is not None:
                 hint = f"did you mean {{{near}}}? filled in are {', '.join(f'{{{known}}}' for known in FILLED_IN)}"
@@ -204,9 +204,9 @@ def _check_client_start(section: Section, problems: Problems) -> None:
 
 
 def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_bytes: int, problems: Problems) -> None:
-    """A probe fits into one packet of the network's MTU, with the headers of IP and of ICMP or UDP."""
+    """Check that a probe fits into one packet of the network's MTU, with the headers of IP and of ICMP or UDP."""
     most_bytes = mtu_bytes - ip_header_bytes - PROBE_HEADER_BYTES
-    # Of a smaller MTU as much as fits: a default must not be an error.
+    # If the MTU is smaller, the payload is the largest that fits, because a default must not cause an error.
     if kind == "udp" and not section.gave("payload"):
         section.values["payload_bytes"] = min(UDP_PAYLOAD_BYTES, most_bytes)
     if value_of(section, sections.Flow, "payload_bytes") > most_bytes:
@@ -292,7 +292,7 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
     name = value_of(section, sections.Flow, "congestion_control")
     kernel = value_of(draft.sections["guest"], sections.Guest, "kernel")
     own = draft.sections["guest"].gave("cc_modules")
-    # Congestion controls in a user's own kernel or module are known only once it boots.
+    # Congestion controls in a user's own kernel or module are known only once the guest boots.
     if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
         hint = one_of(name, sections.CONGESTION_CONTROLS, "it has:")
         hint += "; a module of your own (guest.cc_modules) or a kernel of your own (guest.kernel) may have others"
@@ -304,8 +304,8 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
 
 
 def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
-    """Check that a flow starts before it stops, and that both times are within the run. Without a stop, it lasts to the
-    run's end."""
+    """Check that a flow starts before it stops, and that both times are within the run. Without a stop time, the flow
+    lasts to the run's end."""
     start_ns = value_of(section, sections.Flow, "start_ns")
     stop_ns = section.values.get("stop_ns")
     if stop_ns is None:

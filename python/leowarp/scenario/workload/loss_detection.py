@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tcp.loss_detection`: its meaning for the guest's kernel, and what it requires of the rest of a scenario."""
+"""`tcp.loss_detection`: its meaning for the guest's kernel, and its requirements on the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARAMETERS = {
 def check_loss_detection(draft: Draft, problems: Problems) -> None:
     """Check that no other key selects the loss detection, and that both ends have SACK if the detection needs it.
 
-    draft: Its flows and stations must be complete.
+    draft: The scenario; its flows and stations must be complete.
     """
     for section in (draft.sections["tcp"], *draft.hosts.values()):
         _check_one_voice(section, draft.sections["tcp"], problems)
@@ -46,7 +46,7 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
     """Fill in the parameters of the kernel's module from the hosts that use it. The kernel has only one such module.
 
-    draft: Its modules are changed in place.
+    draft: The scenario; its modules are changed in place.
     problems: Receives parameters that differ between hosts.
     """
     given = draft.modules.get(LOSS_DETECTION_MODULE)
@@ -105,7 +105,7 @@ def _has_sack(draft: Draft, name: str) -> bool:
 
 
 def _value(draft: Draft, name: str, attribute: str):
-    """A key of a host: its own value, otherwise that of [tcp], otherwise the default."""
+    """A key of a host: the host's own value, otherwise that of [tcp], otherwise the default."""
     common = value_of(draft.sections["tcp"], sections.Tcp, attribute)
     own = draft.hosts.get(name)
     return common if own is None else own.values.get(attribute, common)

@@ -34,7 +34,7 @@ SET_BY_THE_GUEST = "origin_ns"
 def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
     """The parameters of each module, as texts; times (names that end in ``_ns``) in whole nanoseconds.
 
-    node: ``[modules]``; None: the text has none.
+    node: The table ``[modules]``; None if the text has no such table.
     Returns: Module -> a section whose values are its parameters, sorted by name.
     """
     if node is None:
@@ -56,7 +56,8 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
 
 
 def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
-    """One module's parameters. Only their form is checked, because only the module knows which ones exist."""
+    """One module's parameters. Only the form of the parameters is checked, because only the module knows which ones
+    exist."""
     parameters: dict[str, Any] = {}
     for name, node in table.value.items():
         key = f"modules.{module}.{name}"
@@ -100,11 +101,11 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     Every module of the user, and every handover-aware control that a flow uses, gets an entry, even if it is empty: the
     agent writes `origin_ns` for modules in this table.
 
-    draft: Its flows, stations and media must be complete; its modules are changed in place.
+    draft: The scenario. Its flows, stations and media must be complete; its modules are changed in place.
     """
     guest = draft.sections["guest"]
     own = _check_files(guest, problems)
-    # The modules of a user's own kernel are known only once it boots.
+    # The modules of a user's own kernel are known only once the guest boots.
     if value_of(guest, sections.Guest, "kernel") == "default":
         known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
         for name, section in draft.modules.items():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
 
-A flow with this protocol is a connection and its first subflow. A flow with `subflow_of` is a further subflow of it,
-from another source or to another destination. The station there has no host of its own: it is a further interface of
-the connection's host. The kernel's path manager opens the subflow.
+A flow with this protocol is a connection and its first subflow. A flow with `subflow_of` is a further subflow of such a
+connection, from another source or to another destination. The station at this end has no separate host: it is a further
+interface of the connection's host. The kernel's path manager opens the subflow.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_MPTCP = KERNEL_WITH_IPV6
-"""The kernel of the shelf that such a run takes if none is named."""
+"""The kernel of the shelf that a run over Multipath TCP uses if the scenario names no kernel."""
 SUBFLOWS_MOST = 8
-"""The most further subflows of a connection that the kernel opens (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h)."""
+"""Maximum number of further subflows of a connection that the kernel opens (MPTCP_PM_ADDR_MAX,
+net/mptcp/protocol.h)."""
 KEYS_OF_CONNECTION = {
     "start": "start_ns", "stop": "stop_ns", "size": "size_bytes", "rate": "rate_bps",
     "congestion_control": "congestion_control",
 }  # fmt: skip
-"""Keys that a subflow has from its connection, and the attributes of each."""
+"""Keys that a subflow takes from its connection, and the attributes of each."""
 
 
 def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
     """Station that is a further interface of a host -> station of that host.
 
-    flows: Those of a plan.
+    flows: Flows of a plan.
 
     >>> whole = Flow(source="A", destination="B", name="both", protocol="mptcp")
     >>> further_interfaces([whole, Flow(source="A2", destination="B", protocol="mptcp", subflow_of="both")])
@@ -51,7 +52,8 @@ def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
 
 
 def complete_mptcp(draft: Draft, problems: Problems) -> None:
-    """Fill in what subflows have from their connections, choose the kernel, and note what cannot be."""
+    """Fill in the keys that subflows take from their connections, choose the kernel, and report combinations that are
+    not supported."""
     tcp = [section for section in draft.flows if value_of(section, Flow, "kind") == "tcp"]
     named = {section.values["name"]: section for section in draft.flows if section.values.get("name") is not None}
     subflows = [section for section in tcp if section.values.get("subflow_of") is not None]
@@ -75,7 +77,7 @@ def _is_mptcp(section: Section) -> bool:
 
 
 def _whole(section: Section, named: dict[str, Section], problems: Problems) -> Section | None:
-    """The connection of a subflow; None, and a note, if there is none."""
+    """The connection of a subflow; None, with a report, if there is no such connection."""
     name = section.values["subflow_of"]
     whole, where, key = named.get(name), section.where("subflow_of"), f"{section.name}.subflow_of"
     if whole is None:
@@ -96,7 +98,7 @@ def _whole(section: Section, named: dict[str, Section], problems: Problems) -> S
 
 
 def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
-    """A subflow starts, stops and sends as its connection does."""
+    """Give a subflow the start, stop and sending keys of its connection."""
     for key, attribute in KEYS_OF_CONNECTION.items():
         given, theirs = (value_of(section, Flow, attribute) for section in (subflow, whole))
         if subflow.gave(key) and given != theirs:
@@ -108,12 +110,12 @@ def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
 
 
 def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[str, tuple[str, Section]]:
-    """Station of a further interface -> the station whose host has it, and the subflow that says so."""
+    """Station of a further interface -> the station of its host, and the subflow that joins the two."""
     joined: dict[str, tuple[str, Section]] = {}
     for subflow, whole in pairs:
         ends = ("source", "destination")
         if any(key not in section.values for key in ends for section in (subflow, whole)):
-            continue  # reported where ends are looked up
+            continue  # The mistake is reported where ends are looked up.
         pairs_of_stations = [(key, str(subflow.values[key]), str(whole.values[key])) for key in ends]
         other = [(key, mine, theirs) for key, mine, theirs in pairs_of_stations if mine != theirs]
         if len(other) != 1:
@@ -133,7 +135,7 @@ def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[st
 def _check_joined(
     draft: Draft, wholes: list[Section], joined: dict[str, tuple[str, Section]], problems: Problems
 ) -> None:
-    """Check that a further interface is no host: it has no TCP of its own, no connection and no program."""
+    """Check that a further interface is no host: it must have no TCP settings, no connection and no program."""
     for station, (host, subflow) in joined.items():
         if host in joined:
             rule = f'"{host}" is a further interface of "{joined[host][0]}"'
@@ -153,8 +155,8 @@ def _check_joined(
 
 
 def _check_sets(wholes: list[Section], pairs: list[tuple[Section, Section]], problems: Problems) -> None:
-    """Check that connections of one host have the same further interfaces: the kernel's path manager knows those of a
-    host, not of a connection."""
+    """Check that connections of one host have the same further interfaces: the kernel's path manager knows the
+    interfaces of a host, not of a connection."""
     roles: dict[str, dict[str, tuple[Section, frozenset[str]]]] = defaultdict(dict)
     for whole in wholes:
         mine = [subflow for subflow, theirs in pairs if theirs is whole]
@@ -179,7 +181,7 @@ def _check_sets(wholes: list[Section], pairs: list[tuple[Section, Section]], pro
 
 
 def _check_surroundings(draft: Draft, wholes: list[Section], problems: Problems) -> None:
-    """Check keys elsewhere that Multipath TCP cannot have."""
+    """Check keys of other sections that cannot be combined with Multipath TCP."""
     routing = draft.sections["routing"]
     if value_of(routing, sections.Routing, "in_flight") == "source":
         rule = 'is "mptcp", and routing.in_flight is "source": one socket cannot give each subflow the tag of its path'

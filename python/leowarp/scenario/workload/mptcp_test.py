@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of Multipath TCP over several stations: what follows from them, and what is refused."""
+"""Connections of Multipath TCP over several stations: the values that follow from them, and the combinations that are
+rejected."""
 
 import pytest
 

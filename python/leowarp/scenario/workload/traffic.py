@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[traffic]`: many short TCP flows between cities; a plan spells out each as an ordinary flow."""
+"""`[traffic]`: many short TCP flows between cities; a plan contains each of them as an ordinary flow."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _ONLY_OF = {
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """TCP flows that arrive at random between cities: ordinary flows, which the plan spells out one by one.
+    """TCP flows that arrive at random between cities. The plan contains them as ordinary flows, one by one.
 
-    They follow those of ``[[flows]]``. A plan no longer contains ``[traffic]``, so changing the seed or one of its keys
-    requires the scenario. A city becomes a station, unless a station of its name exists.
+    They follow the flows of ``[[flows]]``. A plan no longer contains ``[traffic]``, so changing the seed or one of its
+    keys requires the scenario. A city becomes a station, unless a station of its name exists.
 
     cities: Names of `cities.CITIES`; empty if `largest` is given.
     distance_exponent: The probability of flows from i to j is proportional to P_i P_j / d_ij^exponent.
     arrival_rate_flows_per_s: Rate of the Poisson process of all pairs together.
     start_ns, stop_ns: The time in which flows arrive; None: until the end of the run.
-    sizes: ``lognormal``, ``pareto``, ``fixed`` or ``file``.
+    sizes: Distribution of sizes, ``lognormal``, ``pareto``, ``fixed`` or ``file``.
     mean_size_bytes, median_size_bytes, smallest_size_bytes: Parameters of the distribution.
     congestion_controls: Congestion controls with their weights.
     """
@@ -81,7 +81,7 @@ class Traffic:
 def complete_traffic(draft: Draft, problems: Problems) -> None:
     """Check ``[traffic]`` and add its cities to the stations; every broken rule goes to `problems`.
 
-    draft: Its medium must be a constellation.
+    draft: The scenario; its medium must be a constellation.
     """
     section = draft.sections["traffic"]
     _complete_cities(section, problems)

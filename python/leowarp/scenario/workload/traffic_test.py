@@ -143,7 +143,7 @@ def test_own_stations_and_flows_stay_beside_it(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused_before_anything_is_built(tmp_path: Path, overrides: list[str], message: str) -> None:
     said = refusal(tmp_path, *overrides)
     assert message in said
-    # Its cities are the stations, so a mistake in it must not ask the user to write stations.
+    # The cities of [traffic] are the stations, so a mistake in it must not ask the user to write stations.
     assert "stations" not in said
 
 

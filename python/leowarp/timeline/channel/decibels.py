@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decibels to ratios. A level in dB is 10 log10 of a power ratio and 20 log10 of an amplitude ratio."""
+"""Conversion of decibels to ratios. A level in dB is 10 log10 of a power ratio and 20 log10 of an amplitude ratio."""
 
 from __future__ import annotations
 

@@ -37,8 +37,9 @@ class Environment:
     name, elevation_deg: Name of the environment, and elevation of the satellite.
     states: n of them.
     transitions: tuple of n tuples of n floats. From row to column, one step per frame; each row sums to 1.
-    correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats; or None. Correlation distance of the
-        direct signal, length of the slope between two states, shortest length of each state. None: unknown.
+    correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats; or None if they are unknown.
+        Correlation distance of the direct signal, length of the slope between two states, shortest length of each
+        state.
     source, note: Source of the numbers, and doubts about them.
     """
 
@@ -67,18 +68,17 @@ class Environment:
 
 
 def environments(path: Path | None = None) -> tuple[Environment, ...]:
-    """Every set in a file; None: leowarp's own.
+    """Every set in a file, or leowarp's own sets if `path` is None.
 
-    Raises ScenarioError if the file cannot be read, has unknown or missing keys, has rows that do not sum to 1, or a
-    chain
-        that does not reach every state.
+    Raises ScenarioError if the file cannot be read, has unknown or missing keys, or has rows that do not sum to 1; also
+    if a chain
+        does not reach every state.
     """
     return _ours() if path is None else _read(path)
 
 
 def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
-    """One set, without interpolation between elevations. Nothing is interpolated between two elevations, so no set
-    exists there.
+    """One set, at exactly this elevation. Nothing is interpolated between two elevations, so no set exists there.
 
     Raises ScenarioError: As `environments`; also if there is no such set, with a list of the existing ones.
 
@@ -126,7 +126,7 @@ def _read(path: Path) -> tuple[Environment, ...]:
         document = json.loads(text) if path.suffix == ".json" else tomltext.loads(text)
     except OSError as error:
         raise ScenarioError(f"reading environments: {path}: {error.strerror}", _HINT) from error
-    except (ValueError, RecursionError) as error:  # invalid text, JSON or TOML; or nested too deep
+    except (ValueError, RecursionError) as error:  # The text is not valid JSON or TOML, or it is nested too deep.
         raise ScenarioError(f"reading environments: {path}: {error}", _HINT) from error
     entries = document.get("environments") if isinstance(document, dict) else None
     if not isinstance(entries, list) or not entries:

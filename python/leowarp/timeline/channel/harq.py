@@ -53,8 +53,9 @@ class Harq:
     kind: "incremental" or "chase"
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
     data_bits, codeword_bits: One IP packet of at most data_bits / 8 bytes, and its length after the mother code.
-    rate_bps: Data bits per second without retransmissions. 40 Mbit/s: the study's link without failures.
-    retransmissions: Maximum number.
+    rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the rate of the study's link
+        without failures.
+    retransmissions: Maximum number of retransmissions of a codeword.
     first_delay_ns, retransmission_delay_ns: From the start of a transmission to its decoding, and from one transmission
         to the next.
     threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio`, or RATIOS_BY_RATE at
@@ -68,7 +69,7 @@ class Harq:
     first_target_ratio, target_ratio: Target probability of decoding after the first, and after each later transmission.
     last_sends_rest: The last transmission sends all remaining bits, because a packet that is still not complete after
         it is lost.
-    first_bits: Bits of the first transmission; None: by the rule.
+    first_bits: Bits of the first transmission; with None, `rule` determines them.
     """
 
     kind: str = "incremental"
@@ -179,7 +180,7 @@ class Outcomes:
         given up.
     lost: bool array of shape (n,)
     sent_bits: int32 array of shape (n,). first_bits: Bits of the first transmission.
-    first_bits: In the first.
+    first_bits: Number of bits in the first transmission.
     """
 
     retransmissions: NDArray[np.uint8]
@@ -207,7 +208,7 @@ class Outcomes:
 
     @property
     def symbols_ratio(self) -> float:
-        """Number of symbols sent, divided by that of first transmissions."""
+        """Number of symbols sent, divided by the number of symbols in first transmissions."""
         return float(self.sent_bits.mean()) / self.first_bits
 
 
@@ -266,7 +267,7 @@ class _Looks:
         # of 1000 s to ratios.
         begin = int(starts_ns[0]) // power.spacing_ns
         end = (int(starts_ns[-1]) + harq.longest_ns) // power.spacing_ns + 2
-        # Symbol energy over noise at each sample.
+        # Ratio of symbol energy to noise at each sample.
         self._ratio = power_ratio(power.level_db[begin:end].astype(np.float64) + snr_db)
         self._spacing_ns = power.spacing_ns
         self._starts = (starts_ns - begin * power.spacing_ns) / power.spacing_ns
@@ -277,13 +278,13 @@ class _Looks:
         return _Mean(mutual_information(self.harq.modulation, self._ratio) / self._symbol_bits)
 
     def energy(self) -> _Mean:
-        """Symbol energy over noise over time, as a receiver measures it."""
+        """Ratio of symbol energy to noise over time, as a receiver measures it."""
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean over an attempt of these codewords that sends this number of bits at the symbol rate of first
         transmissions."""
-        # In samples, as floats: a transmission of 223 us begins and ends between samples.
+        # The positions are in samples, as floats: a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
         return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)
 

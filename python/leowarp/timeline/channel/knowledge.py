@@ -42,11 +42,11 @@ class Levels:
 
 
 def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """From a power series: the knowledge of a receiver that has seen all of it.
+    """The knowledge of a receiver that has seen a whole power series.
 
     first_target_ratio, target_ratio: Probabilities that the level is exceeded, for the first and for later
         transmissions.
-    delay_ns: Between two transmissions.
+    delay_ns: Time between two transmissions.
     """
     first_db, again_db = np.quantile(power.level_db, (1 - first_target_ratio, 1 - target_ratio))
     return Levels(float(first_db), float(again_db), *_followers(power, target_ratio, delay_ns))
@@ -66,7 +66,7 @@ def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio
         # Identity over all possible levels: the receiver expects that a channel at rest stays at its level.
         same = np.array([-100.0, 100.0])
         return Levels(first_db, again_db, same, same)
-    # A distance, not a time, so that the number of states and fades does not depend on speed.
+    # The limit is a distance, not a time, so that the number of states and fades does not depend on speed.
     way_ns = math.ceil(1e9 * LEARNING_WAY_M / channel.speed_m_per_s)
     step_ns = spacing_ns(channel, model.correlation_m, way_ns)
     power = power_series(channel, min(way_ns, LEARNING_SAMPLES * step_ns), LEARNING_SEED)

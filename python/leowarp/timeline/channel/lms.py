@@ -47,7 +47,7 @@ FRAMES = ("common", "by-state")
 
 @dataclass(frozen=True, kw_only=True)
 class LandMobile:
-    """Keys of a scenario for the channel; None: from the environment's table.
+    """Keys of a scenario for the channel. A key that is None takes its value from the environment's table.
 
     environment, elevation_deg, environments_path: The parameter set, and the user's file if the set is not one of
         leowarp's.
@@ -110,7 +110,7 @@ class LandMobile:
     def model(self) -> Model:
         """The parameters, completed from the environment's table.
 
-        Lengths given by the user override the table's; nothing is taken from another environment.
+        Lengths that the user sets override the table's. No length is taken from another environment.
 
         Raises ScenarioError if there is no such environment, or its table lacks a length that was not given.
         """
@@ -119,7 +119,7 @@ class LandMobile:
             surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
         if self.transition_m is not None:
             surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
-        # The lengths are weighted over all states, so that the mean below is exactly this length.
+        # The lengths are scaled so that their weighted mean over all states is exactly this length.
         if self.frame_m is not None:
             surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
         lacking = [
@@ -192,7 +192,7 @@ class PowerSeries:
 
     @property
     def duration_ns(self) -> int:
-        """From the first sample to the last."""
+        """Time from the first sample to the last."""
         return (len(self.level_db) - 1) * self.spacing_ns
 
     def until(self, t_ns: int) -> PowerSeries:

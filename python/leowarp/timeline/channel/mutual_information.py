@@ -22,7 +22,8 @@ BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "8psk": 3, "16qam": 4}
 
 
 def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
-    """Bits per symbol, same shape as `snr`. The values of `quadrature` come from a table with steps of 0.05 dB.
+    """Bits per symbol, same shape as `snr`. The values are interpolated in a table of `quadrature` with steps of 0.05
+    dB.
 
     Values are linear in dB between the table's entries (error at most 2e-5 bits), and proportional to the ratio below
     -50 dB.
@@ -60,7 +61,7 @@ def _one(modulation: str, snr: float) -> float:
         case "bpsk":
             return _real(np.array([-1.0, 1.0]), snr)
         case "qpsk":
-            # Each of the two dimensions carries half of the energy, so each has half of BPSK's ratio.
+            # Each of the two dimensions carries half of the energy, so each has half of the symbol's Es/N0.
             return 2 * _real(np.array([-1.0, 1.0]), snr / 2)
         case "16qam":
             # Two dimensions of four levels each; total mean energy 1.

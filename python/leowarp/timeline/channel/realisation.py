@@ -100,7 +100,7 @@ def realisation(
 ) -> Realisation:
     """The link to a terminal during a run.
 
-    channel: None: no fading.
+    channel: Parameters of the fading; None: no fading.
     snr_db: Es/N0 at line of sight.
     Raises ScenarioError: For the same reasons as `power_series`; also if there would be more than `CODEWORDS_MAX`
         codewords.

@@ -41,7 +41,7 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
     `.csv`).
 
     snr_db: Es/N0 at line of sight.
-    about: Origin of the series: metadata `channel` (JSON) of a Parquet file. A CSV file cannot hold it.
+    about: Origin of the series: metadata `channel` (JSON) of a Parquet file. A CSV file cannot hold this metadata.
     Raises ScenarioError if the suffix is not one of these, or if the file cannot be written.
     """
     check_suffix(file)

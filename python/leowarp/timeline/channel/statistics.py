@@ -98,7 +98,7 @@ def _crossings(power: PowerSeries) -> list[Row]:
 def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]:
     """(downward crossings of a level per second, mean time below it in s; None: the power never falls below it)."""
     below = power.level_db < level_db
-    # Only downward crossings: a fade under way at the start did not begin in the series.
+    # Only downward crossings count: a fade that is under way at the start did not begin in the series.
     falls = int(np.count_nonzero(below[1:] & ~below[:-1]))
     duration_s = power.duration_ns * 1e-9
     if not falls:
@@ -117,7 +117,7 @@ def _autocorrelation(power: PowerSeries) -> list[Row]:
 
 
 def lags_of(power: PowerSeries) -> NDArray[np.int64]:
-    """Lags in samples, `LAGS_PER_DECADE`, up to a tenth of the series."""
+    """Lags in samples: `LAGS_PER_DECADE` of them per decade, up to a tenth of the series."""
     most = max(1, len(power.level_db) // 10)
     return np.unique(
         np.round(np.logspace(0, math.log10(most), 1 + int(LAGS_PER_DECADE * math.log10(most) + 1))).astype(int)

@@ -56,7 +56,7 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
         capacity = _means(capacity, length_ns)
         length_ns = np.diff(np.append(capacity.t_ns, capacity.end_ns))
     if not length_ns.any():
-        length_ns = np.ones_like(length_ns)  # a constant rate, valid for any time
+        length_ns = np.ones_like(length_ns)  # A constant rate is valid for any time.
     shaped = capacity.rate_bps != UNSHAPED
     rate_bps, weight = capacity.rate_bps[shaped].astype(np.float64), length_ns[shaped].astype(np.float64)
     both = shaped[1:] & shaped[:-1]
@@ -104,17 +104,17 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
 
 
 def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    """`QUANTILES` of some values; empty if there are none."""
+    """`QUANTILES` of the values in `of`; empty if there are none."""
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 
 def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    """`QUANTILES` of weighted values; empty if there are none."""
+    """`QUANTILES` of the values in `of`, weighted by `weight`; empty if there are none."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
-    # Slightly less than the share: sums of floats may reach 0.4999999999 instead of one half, and the median would then
-    # be the next row.
+    # Each quantile is searched slightly below its share: sums of floats may reach 0.4999999999 instead of one half, and
+    # the median would then be the next row.
     places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(of) - 1)
     return dict(zip(QUANTILES, of[order][places].tolist(), strict=True))

@@ -35,11 +35,11 @@ class Gap:
 
 @dataclass(frozen=True)
 class Slot:
-    """The time between two reconfigurations.
+    """The time between two reconfigurations, and its delays.
 
-    t_ns: The reconfiguration at its beginning.
+    t_ns: Time of the reconfiguration at the slot's beginning.
     base_ns: The smallest delay in the slot, without 1 s at either end.
-    step_ns: Difference from the previous slot.
+    step_ns: Difference of `base_ns` from that of the previous slot.
     spike_ns: The largest delay within 1 s of the slot's beginning, above `base_ns`.
     """
 
@@ -57,13 +57,13 @@ class Description:
     apart.
 
     series: round_trip, down or up: the kind of delays; none: only capacity was measured.
-    span_ns: From the first sample to the last.
+    span_ns: Time from the first sample to the last.
     interval_ns: The median time between samples.
-    gaps: More than ten intervals without a sample; in a table, rows that report no connection.
+    gaps: Times of more than ten intervals without a sample; in a table, rows that report no connection.
     quantiles_ns: Quantiles of the delays.
     mean_abs_step_ns: Mean absolute difference of two successive samples (lost ones between them are ignored).
     schedule: Period and phase of the reconfigurations; None: none was found.
-    schedule_given: The schedule was given, not found.
+    schedule_given: Whether the user gave the schedule, so that it was not searched for.
     finding: Confidence in the schedule (or in its absence), and alternatives; None if the schedule was given.
     seconds_of_minute: Wall-clock seconds of the reconfigurations, if the clock is known and the period divides a
         minute.
@@ -72,7 +72,7 @@ class Description:
     duplicates: Number of duplicate replies; None if the tool does not report it.
     clock_steps: Adjustments of the sender's clock. The description uses the clock from before the first adjustment.
     transfer_back: Downlink transfer of a test in both directions; `transfer` is then the uplink.
-    skipped: Parts that could not be read, with counts and reasons.
+    skipped: Parts of the file that could not be read, with counts and reasons.
     notes: Remarks of the reader; one line names everything in `skipped`.
     """
 
@@ -197,11 +197,11 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
 def _as_met(rows: Series, end_ns: int | None) -> Series:
     """The series as if measured by probes 10 ms apart, for a table whose rows have different lengths."""
     apart_ns = np.diff(rows.t_ns)
-    # Rows of equal length have equal weight already, and are used like probes.
+    # Rows of equal length already have equal weight, so they are used like probes.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
         return rows
     last_ns = int(rows.t_ns[-1]) + 1 if end_ns is None else end_ns
-    # At most `_MOST_PROBES` of them, because a table may cover months.
+    # At most `_MOST_PROBES` probes are computed, because a table may cover months.
     step_ns = max(PROBE_EVERY_NS, (last_ns - int(rows.t_ns[0])) // _MOST_PROBES)
     t_ns = np.arange(int(rows.t_ns[0]), last_ns, step_ns, dtype=np.int64)
     return replace(rows.take(np.searchsorted(rows.t_ns, t_ns, side="right") - 1), t_ns=t_ns)
@@ -240,7 +240,7 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
             Slot(
                 int(instant),
                 base_ns,
-                # No step is computed across a slot without samples, because the path changed at least twice there.
+                # No step is computed across a slot without samples, because the path changed at least twice in between.
                 base_ns - slots[-1].base_ns if follows else None,
                 int(delay_ns[near].max()) - base_ns if known else None,
             )
@@ -252,7 +252,7 @@ def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[
     if schedule is None or wall_ns is None:
         return None
     per_minute = round(60e9 / schedule.period_ns)
-    # Half a second per hour: the tolerance still recognises a period that is off by a few ms as a divisor of a minute.
+    # With this tolerance of 0.2 %, a period that is off by a few ms is still recognised as a divisor of a minute.
     if not per_minute or abs(60e9 / per_minute / schedule.period_ns - 1) > 2e-3:
         return None
     seconds = sorted(

@@ -24,7 +24,7 @@ def test_a_dish_is_described_by_what_it_was_made_of() -> None:
     assert description.loss.ratio_without == 0
     assert description.loss.ratio_within == pytest.approx(40 / (20 * 101), rel=0.02)
     near = {round((spike.t_ns - 12 * S) / (15 * S)) for spike in description.spikes if spike.height_ns > 15 * MS}
-    assert near == set(range(20))  # the tail of the jitter also makes low spikes at other times
+    assert near == set(range(20))  # The tail of the jitter also causes low spikes at other times.
     assert description.spikes_at_reconfigurations is not None
     assert 20 <= description.spikes_at_reconfigurations < len(description.spikes)
     heights_ms = [slot.spike_ns / MS for slot in description.slots if slot.spike_ns is not None]
@@ -48,7 +48,7 @@ def test_a_given_schedule_is_taken() -> None:
     description = describe(Measurement.of_round_trips(t_ns, rtt_ns), schedule=Schedule(15 * S, 5 * S))
     assert description.schedule_given
     assert description.loss.in_handover_ratio == 0
-    assert description.seconds_of_minute is None  # the wall clock is unknown
+    assert description.seconds_of_minute is None  # The wall clock of this recording is unknown.
 
 
 def test_gaps_of_probes_are_long_silences_and_of_a_table_rows_that_say_so() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a timeline as a measurement, as periodic probes would see the link that has them."""
+"""The tables of a link in a timeline as a measurement, as periodic probes would measure the link."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 def measurement_of_timeline(
     table: pa.Table, source: str, duration_ns: int, *, down: tuple[str, str], wall_ns: int | None = None
 ) -> Measurement:
-    """The two directions of a link with tables.
+    """Measurement of the two directions of a link with tables.
 
-    down: (str, str). The ends of the downlink, the sender first.
+    down: (str, str). The ends of the downlink; the sender comes first.
     Raises ScenarioError if the link has no tables.
     """
     t_ns = np.arange(0, duration_ns, PROBE_EVERY_NS, dtype=np.int64)

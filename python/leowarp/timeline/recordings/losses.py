@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lost probes: their number, their runs, and which are at reconfigurations, behind an obstacle, or in outages."""
+"""Lost probes: their number and runs, and the losses at reconfigurations, behind an obstacle, or in outages."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ class Capacity:
     t_ns: int64 array of shape (n,). Strictly increasing; each row holds until the next.
     rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: unshaped.
     end_ns: End of the last row.
-    opportunities: Rows come from a packet trace (Mahimahi). A row without packets is then either the spacing between
-        two packets or a gap.
+    opportunities: Whether the rows come from a packet trace (Mahimahi). A row without packets is then either the
+        spacing between two packets or a gap.
     notes: Remarks about data that the reader left out.
     """
 
@@ -145,15 +145,15 @@ class Measurement:
     loss_up_ratio: float64 array or None. For a table of round trips: loss ratio of the uplink (`round_trip.loss_ratio`
         is then that of the downlink); shape as `round_trip`.
     probe_bytes: IP length of the probes.
-    probes: True: samples of probes (nothing is known between two of them). False: rows of a table; each row holds until
-        the next one.
+    probes: True if the samples are of probes (nothing is known between two of them). False if they are rows of a table;
+        each row holds until the next one.
     end_ns: End of a table's last row, if given.
     wall_ns: Wall-clock time at the measurement's zero, ns since 1970 (UTC).
-    transfer: iperf3's results. They show what one flow achieved, not the capacity.
+    transfer: iperf3's results. The values show the throughput of one flow, not the capacity.
     duplicates: Number of duplicate replies; None if the tool does not report it.
     clock_steps: Adjustments of the sender's clock, detected from sequence numbers.
-    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None: equal
-        to its times.
+    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None if
+        these are equal to the series' own times.
     transfer_back: The downlink of a test in both directions; `transfer` is then the uplink.
     skipped: Parts that the reader could not read, with counts and reasons; `notes` has a line about them.
     longest_step_ns: If only a part of a table was read, the longest step of the whole table; None: computed from the
@@ -217,7 +217,7 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """The measurement with these capacities; a missing one stays as it is."""
+        """The measurement with these capacities; a capacity that is None is not replaced."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,

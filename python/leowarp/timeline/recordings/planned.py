@@ -37,14 +37,14 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
             f'{measured.source}: rtt = "one-way", and it holds no one-way delays',
             'write rtt = "halves", or measure with irtt and a server that stamps its clock',
         )
-    # If the file has a clock, it is the recorder's own, and a second one could only contradict it.
+    # If the file has a clock, that clock is the recorder's own, and a second one could only contradict it.
     if keys.clock is not None:
         if measured.wall_ns is not None:
             raise ScenarioError(
                 f"measured.clock is given, and {measured.source} says what the wall clock showed", "take clock out"
             )
         measured = replace(measured, wall_ns=wall_ns_of(keys.clock))
-    # Down comes first, then up, as in the loop below.
+    # The downlink comes first, then the uplink, as in the loop below.
     capacities = [measured.capacity_down, measured.capacity_up]
     if keys.repeat and until_ns is not None:
         capacities = [None if one is None else repeated_capacity(one, until_ns) for one in capacities]
@@ -139,7 +139,7 @@ def _later(capacity: Capacity, by_ns: int) -> Capacity: ...
 @overload
 def _later(capacity: None, by_ns: int) -> None: ...
 def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
-    """A capacity, shifted in time."""
+    """A capacity with its times shifted by `by_ns`."""
     if capacity is None:
         return None
     return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)

@@ -36,7 +36,7 @@ class Rows:
 
     t_ns: int64 array of shape (n,). Strictly increasing.
     delay_ns: int64 array of shape (n,)
-    loss_ratio: float64 array of shape (n,). 1: every packet.
+    loss_ratio: float64 array of shape (n,). 1 means that every packet is lost.
     """
 
     t_ns: Times
@@ -46,7 +46,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """A direction before its rows are made: delays, with nan where there is none."""
+    """A direction before its rows are made: delays, with nan where a delay is unknown."""
 
     name: str
     source: str
@@ -58,8 +58,8 @@ class _Way:
     period_ns: int
     """Length of the trace after which it repeats, if it is repeated."""
     interval_ns: int | None = None
-    """Median time between the direction's probes, each of which represents the time around it; None: rows hold from
-    their time on."""
+    """Median time between the direction's probes, each of which represents the time around its sending. None: each row
+    holds from its time on."""
 
 
 def channel_rows(
@@ -68,7 +68,7 @@ def channel_rows(
     """Rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
 
     keys: The scenario's section: treatment of round trips, losses and gaps.
-    begin_ns, end_ns: On the measurement's clock.
+    begin_ns, end_ns: Limits of the stretch on the measurement's clock.
     down_first: Whether round trips begin with the downlink. One-way delays measured by irtt begin with the uplink.
     Raises ScenarioError if the stretch contains a gap without a rule for it, if a direction has no data, or if
         clocks disagree.
@@ -83,7 +83,7 @@ def channel_rows(
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
-    """Down and up, each with the losses that the keys assign to it."""
+    """The downlink and the uplink, each with the losses that the keys assign to it."""
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
@@ -99,8 +99,8 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
         ("down", measurement.lost_down, trips.loss_ratio),
         ("up", measurement.lost_up, loss_up_ratio),
     ):
-        # Only losses whose direction the recorder does not know: a probe that irtt marks `true_up` was lost in the
-        # uplink under any key.
+        # The keys assign only losses whose direction the recorder does not know: a probe that irtt marks `true_up` was
+        # lost in the uplink under any key.
         blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
         lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
         series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
@@ -182,7 +182,7 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
     # A table has only explicit gaps: its rows hold until the next row.
     gaps = _gaps(way, keys, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
     straight = np.full(len(way.t_ns), keys.interpolation == "linear")
-    # Done after the interpolation between samples, because the key for gaps decides what holds across a gap.
+    # Gaps are set after the interpolation between samples, because the key for gaps decides what holds across a gap.
     straight[gaps] = keys.gaps == "linear"
     if keys.gaps == "down" and len(gaps) and interval_ns is not None:
         way, straight = _with_cuts(way, straight, gaps, interval_ns)
@@ -261,7 +261,7 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
     every = np.arange(len(delay_ns))
     before = known[np.maximum(np.searchsorted(known, every, side="right") - 1, 0)]
     after = known[np.minimum(np.searchsorted(known, every), len(known) - 1)]
-    # 1 ns earlier: if both arrived at the same instant, they would be one row of the return direction.
+    # The delay is 1 ns shorter: if both arrived at the same instant, they would be one row of the return direction.
     in_time_ns = np.where(after > every, enters_ns[after] + delay_ns[after] - 1 - enters_ns, np.inf)
     return np.asarray(np.minimum(delay_ns[before], np.maximum(in_time_ns, 0)), dtype=np.float64)
 

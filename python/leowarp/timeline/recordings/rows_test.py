@@ -15,7 +15,7 @@ from leowarp.timeline.recordings.measurement import Delays, Flags, Times
 from leowarp.timeline.recordings.rows import Rows, channel_rows
 from support.synthetic.dish import MS
 
-# Whole us between probes, round trips in ns; None: lost.
+# Whole us between probes, and round trips in ns; a round trip of None is a lost probe.
 recordings = st.lists(
     st.tuples(st.integers(1, 30_000), st.one_of(st.none(), st.integers(0, 90 * MS))), min_size=1, max_size=40
 ).filter(lambda probes: any(rtt_ns is not None for _, rtt_ns in probes))
@@ -40,14 +40,14 @@ def keys(**chosen: object) -> Measured:
 
 
 def passed(rows: Rows, enters_ns: Times) -> tuple[Times, Flags]:
-    """When packets leave a FIFO link with these rows, and which of them are lost."""
+    """Times at which packets leave a FIFO link with these rows, and flags of the lost packets."""
     row = np.searchsorted(rows.t_ns, enters_ns, side="right") - 1
     assert (row >= 0).all()
     return np.maximum.accumulate(enters_ns + rows.delay_ns[row]), rows.loss_ratio[row] == 1
 
 
 def met(measurement: Measurement, chosen: Measured, sent_ns: Times, *, down_first: bool) -> Delays:
-    """Round trips of single pings; nan: lost."""
+    """Round trips of single pings; nan marks a lost ping."""
     ways = channel_rows(measurement, chosen, 0, int(sent_ns[-1]) + 1, down_first=down_first)
     forward, back = ways if down_first else ways[::-1]
     there_ns, lost = passed(forward, sent_ns)

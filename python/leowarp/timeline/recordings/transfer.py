@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of a TCP transfer, in numbers."""
+"""Results of a TCP transfer in a few numbers."""
 
 from __future__ import annotations
 

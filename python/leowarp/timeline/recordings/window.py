@@ -22,7 +22,8 @@ FROM_BYTES = 16 << 20
 """Minimum size of a file that is read in part: a smaller file takes at most 400 MB of memory as a whole."""
 
 MARGIN_NS = 120 * 10**9
-"""Rows before and after the run that are read too: twice the longest delay, after which every answer has arrived."""
+"""Rows within this time before and after the run are read, too: it is twice the longest delay, after which every answer
+has arrived."""
 
 MEMORY_PER_BYTE = 25
 """Memory per byte of a measurement's text while it is read as a whole: 10^7 rows in 250 MB took 6.2 GB."""
@@ -79,7 +80,7 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
     """The rows of a large CSV table around a stretch; None if it has to be read as a whole.
 
     column: Name of the time column, in s.
-    Raises ScenarioError if the stretch alone is too large.
+    Raises ScenarioError if the rows around the stretch are too large for memory.
     """
     try:
         if path.stat().st_size < FROM_BYTES:
@@ -121,7 +122,7 @@ class _Table:
         if column.encode() not in names or b'"' in header:
             raise _Unexpected
         self._place = names.index(column.encode())
-        # Words that replace the delay in a row without one.
+        # Words that may replace the delay in a row without one.
         self._delays = [place for place, name in enumerate(names) if name in (b"delay_ms", b"rtt_ms", b"delay_up_ms")]
         self._header = (at, header)
         self._begin = self._file.tell()
@@ -155,8 +156,8 @@ class _Table:
         return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
 
     def _last_before(self, t_ns: int, begin: int) -> int:
-        """First byte of a row at or before a time, at most one step before the last such row; if there is none, that of
-        the first row."""
+        """First byte of a row at or before a time, at most one step before the last such row; if there is no such row,
+        first byte of the first row."""
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
             middle = self._row_at((low + high) // 2, low)

@@ -16,12 +16,12 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 
 
 def csv_of(measurement: Measurement) -> Iterator[str]:
-    """Its lines, with line ends: comments about its origin, a header, rows.
+    """Lines of the CSV, with line ends: comments about the origin, a header, rows.
 
     Times are on the wall clock if that is known, to the ns; delays to the ns, rates to the bit. Values without a column
     in the table (retransmissions, congestion windows, the direction of a loss) are omitted, with a comment.
 
-    Raises ScenarioError if it contains neither delays nor rates.
+    Raises ScenarioError if the measurement contains neither delays nor rates.
     """
     t_ns, columns = _transfer(measurement) if measurement.transfer is not None else _rows(measurement)
     for note in _notes(measurement):
@@ -35,7 +35,8 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
 
 
 def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Delays (round trips rather than one-way ones, which are differences of two clocks), and rates."""
+    """Times, and columns of delays and rates. Round trips are preferred to one-way delays, which are differences of two
+    clocks."""
     series = measurement.round_trip if measurement.round_trip is not None else measurement.down
     columns: dict[str, list[str]] = {}
     if series is not None and len(series):

@@ -55,14 +55,14 @@ _NAMES_HINT = (
 
 @dataclass(frozen=True)
 class Guess:
-    """Likely meaning of the columns, shown with the first row."""
+    """Likely meaning of each column, and the first row, which messages show."""
 
     columns: tuple[str, ...]
     reading: str
 
 
 def parsed_columns(text: str) -> tuple[str, ...]:
-    """Column names as given by `--columns`.
+    """The column names in the value of `--columns`.
 
     Raises ScenarioError if a name is unknown, or if there is not exactly one time and one delay among them.
     """
@@ -99,7 +99,7 @@ def guess(path: Path, text: str) -> Guess | None:
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)
-    # A truncated row, or a remark among the rows, says nothing about the others.
+    # A truncated row, or a remark among the rows, has no information about the other rows.
     rows = [cells for cells in rows if len(cells) == width]
     if width < 2:
         return None
@@ -109,7 +109,8 @@ def guess(path: Path, text: str) -> Guess | None:
     names = [SKIPPED] * width
     for place in range(width):
         known = [Decimal(cells[place]) for cells in rows if _NUMBER.fullmatch(cells[place])]
-        # A column that is mostly words (host names, flags) is none of the three, even with some numbers.
+        # A column that is mostly words (host names, flags) is neither time, sequence number nor delay, even if it
+        # contains some numbers.
         if len(known) * 2 < len(rows):
             continue
         values = np.array([float(value) for value in known])
@@ -125,7 +126,7 @@ def guess(path: Path, text: str) -> Guess | None:
         elif "delay" not in columns:
             columns["delay"] = names[place] = f"rtt_{_delay_unit(float(np.median(values)))}"
     if "time" not in columns and "seq" in columns:
-        columns["time"] = names[names.index(SEQUENCE)] = "t_s"  # one probe per second
+        columns["time"] = names[names.index(SEQUENCE)] = "t_s"  # One probe per second is assumed.
     if not {"time", "delay"} <= columns.keys():
         return None
     return _of_first_row(path, rows[0], tuple(names))
@@ -145,14 +146,15 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
     columns: As from `parsed_columns`; by default, three columns whose second one counts up are time, sequence, round
         trip.
-    Raises ScenarioError: With file and line; with the guess, if the meaning of the columns is not certain.
+    Raises ScenarioError with file and line; with the guess, if the meaning of the columns is not certain.
     """
     text = text_of(path)
     lines = numbered(text)
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     notes: tuple[str, ...] = ()
-    # Also with given columns, so that an error can mention both the guess and the names that were typed.
+    # The guess is also made if the user gave columns, so that an error can mention both the guess and the names that
+    # were typed.
     seems = guess(path, text)
     if columns is None:
         if seems is None or seems.columns != _THREE:
@@ -247,9 +249,9 @@ class _Row:
 
 
 def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
-    """Sequence numbers that go on where those of 16 bits begin anew after 65535.
+    """Sequence numbers that continue counting where 16-bit numbers restart after 65535.
 
-    Raises ScenarioError if they begin anew anywhere else, for good: a second run, whose probes are others.
+    Raises ScenarioError if the numbers restart anywhere else and stay low: this is a second run with other probes.
     """
     numbers = np.array([row.sequence for row in rows], dtype=np.int64)
     t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
@@ -257,7 +259,7 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
     for place in (1 + np.flatnonzero(np.diff(numbers) < 0)).tolist():
         ends, begins = slice(max(place - _NEIGHBOURS, 0), place), slice(place, place + _NEIGHBOURS)
         back = np.median(numbers[ends]) - np.median(numbers[begins])
-        # One that was overtaken, or a copy, goes back alone; rows in disorder go back in time, too.
+        # An overtaken reply or a duplicate goes back alone. Unordered rows go back in time, too.
         if back <= 0 or np.median(t_ns[begins]) <= np.median(t_ns[ends]) or len(numbers) - place < min(3, place):
             continue
         if short and back > _NUMBERS_OF_16_BITS // 2:
@@ -316,7 +318,7 @@ def _usual_width(rows: list[list[str]]) -> int:
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
-    """Whole numbers that rise by one, or by a little more where probes are missing."""
+    """Whether the values are whole numbers that rise by one, or by a little more where probes are missing."""
     # At least half of the steps are 1 even if every second probe is missing; times in whole ms seldom have that many
     # steps of 1.
     steps = np.diff(values)
@@ -325,7 +327,8 @@ def _counts_on(values: NDArray[np.float64]) -> bool:
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """By size for wall-clock times, otherwise by the step: probes are 0.5 ms to 60 s apart."""
+    """The unit of wall-clock times follows from their size; that of other times from their step, because probes are 0.5
+    ms to 60 s apart."""
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit
@@ -334,7 +337,7 @@ def _time_unit(values: NDArray[np.float64]) -> str:
 
 
 def _delay_unit(median: float) -> str:
-    """By size: round trips of networks are 0.5 ms to 5 s."""
+    """The unit follows from the size, because round trips of networks are 0.5 ms to 5 s."""
     return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
 
 

@@ -32,7 +32,7 @@ class Document:
     """One JSON value of a file.
 
     line, last_line: First and last line, from 1.
-    element: Its place in a list that holds several; None: it stands alone.
+    element: The document's place in a list that holds several; None: the document stands alone.
     """
 
     line: int
@@ -50,8 +50,8 @@ def documents_of(
     tool: The tool that writes such files.
     hint: How to write another file.
     skips: Counts parts that are not JSON.
-    pairs: Makes an object from its pairs, of which two may have the same key.
-    Raises ScenarioError: With the line, if there is no JSON value.
+    pairs: Function that makes an object from its key-value pairs, of which two may have the same key.
+    Raises ScenarioError, with the line, if there is no JSON value.
     """
     text = _NOT_A_NUMBER.sub(lambda found: found[1] + "null".ljust(len(found[2])), text)
     decoder = json.JSONDecoder(object_pairs_hook=pairs)
@@ -96,9 +96,9 @@ def document_of(
     """The only object with the given list in a text of JSON, and remarks about others.
 
     key: Name of the required list.
-    path, text, tool, hint, skips, pairs: As for `documents_of`.
-    Raises ScenarioError: With the line, if it is not JSON or is truncated; if there is no such list, or it is empty; if
-        there are two different ones.
+    path, text, tool, hint, skips, pairs: The same as for `documents_of`.
+    Raises ScenarioError, with the line, if the text is not JSON or is truncated; also if the list is missing or empty,
+        or if there are two different ones.
     """
     mine = Skips()
     documents = documents_of(path, text, tool, hint, mine, pairs)
@@ -114,7 +114,8 @@ def document_of(
             raise _failure(path, text, tool, hint)
         raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)
     skips.add_all(mine)
-    # If its server is busy, iperf3 ends with an error as JSON, which is more useful than "nothing was measured".
+    # If its server is busy, iperf3 writes an error as JSON at its end. This error tells the user more than "nothing was
+    # measured".
     full = [one for one in having if one.value[key]]
     if not full:
         said = next((one.value["error"] for one in having if isinstance(one.value.get("error"), str)), None)
@@ -136,7 +137,7 @@ def document_of(
 
 
 def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
-    """Why a text that begins with JSON does not contain the required object."""
+    """The error for a text that begins with JSON but does not contain the required object."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -154,7 +155,7 @@ def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> 
 
 
 def _elements(whole: Document) -> list[Document]:
-    """A document, or those in a list: what `jq -s` and scripts make of several files."""
+    """The document itself, or the documents in it if it is a list, as `jq -s` and scripts combine several files."""
     if not isinstance(whole.value, list):
         return [whole]
     return [Document(whole.line, whole.last_line, value, number) for number, value in enumerate(whole.value)]

@@ -31,11 +31,11 @@ def read(
 ) -> Measurement:
     """Read a file of delays, or of a transfer.
 
-    format: csv, irtt, ping, columns, leoreplayer, iperf3; auto: by the content.
+    format: csv, irtt, ping, columns, leoreplayer or iperf3; with auto, the content decides.
     interval_ns: Time between lines, for a format that does not give it.
     columns: Meaning of the columns of a table without a header (`columns.parsed_columns`); the format is then columns.
-    stretch: The part that is needed; a large CSV table is read only there.
-    Raises ScenarioError: With file and line.
+    stretch: The part that is needed; of a large CSV table, only this part is read.
+    Raises ScenarioError with file and line if the file cannot be read.
     """
     path = Path(path)
     if columns is not None and format not in ("auto", "columns"):
@@ -70,10 +70,10 @@ def read_capacity(
 ) -> tuple[Capacity, Capacity | None, int | None]:
     """Read a file of capacity: down, up if present, and the wall clock at its zero if given.
 
-    format: csv, mahimahi; auto: by the content.
-    packet_bytes: Size of one of Mahimahi's opportunities.
-    until_ns: The trace repeats until then.
-    Raises ScenarioError: With file and line.
+    format: csv or mahimahi; with auto, the content decides.
+    packet_bytes: Size of one opportunity in a Mahimahi trace.
+    until_ns: Time until which the trace repeats.
+    Raises ScenarioError with file and line if the file cannot be read.
     """
     path, kind = Path(path), format
     if kind == "auto":
@@ -103,9 +103,9 @@ def capacity_format_of(path: Path) -> str | None:
 
 
 def format_of(path: Path) -> str:
-    """csv, irtt, ping, columns, leoreplayer or iperf3.
+    """Name of the file's format: csv, irtt, ping, columns, leoreplayer or iperf3.
 
-    Raises ScenarioError if it is none of these.
+    Raises ScenarioError if the file has none of these formats.
     """
     text = text_of(path)
     lines = numbered(text)

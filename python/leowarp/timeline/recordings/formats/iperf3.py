@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): result of a TCP transfer in each interval.
 
-iperf_api.c of iperf 3.9 to 3.17, print_interval_results. The client is at the user's end. It sends *up*; with
-``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction. Only the sender knows
-retransmissions, congestion window and round trip, so the client's file does not contain them for a reversed transfer.
-The throughput is the result of one flow on the path. The round trip is TCP's smoothed one, including the flow's own
-queue. These are therefore not the path's capacity and not its delay when idle.
+The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. It
+sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction. Only the
+sender knows retransmissions, congestion window and round trip, so the client's file does not contain them for a
+reversed transfer. The throughput is the result of one flow on the path. The round trip is TCP's smoothed one, including
+the flow's own queue. These are therefore not the path's capacity and not its delay when idle.
 
 Intervals that ``--omit`` excludes are excluded here, too. ``--json-stream`` writes the same data as events, one per
 line.
@@ -43,7 +43,7 @@ def looks_like_iperf3(text: str) -> bool:
 def read_iperf3(path: Path) -> Measurement:
     """The transfer, or one per direction; its smoothed round trips as a series, if the file is the sender's.
 
-    Raises ScenarioError: With the file, and the interval or the line at fault.
+    Raises ScenarioError, with the file and the faulty interval or line.
     """
     skips = Skips()
     document, notes = _document(path, skips)
@@ -73,7 +73,8 @@ def read_iperf3(path: Path) -> Measurement:
     if senders:
         measured = senders[0].rtt_ns > 0
         notes.append("round trips are TCP's smoothed ones, with the flow's own queue in them")
-        # The time is the end of the interval, when iperf3 queries the socket (iperf_api.c, iperf_stats_callback).
+        # iperf3 queries the socket at the end of the interval (iperf_api.c, iperf_stats_callback), so a round trip has
+        # that time.
         end_ns = senders[0].t_ns + senders[0].length_ns
         round_trip = Series.of(end_ns[measured], np.round(senders[0].rtt_ns[measured]))
     return Measurement(
@@ -104,7 +105,7 @@ def _document(path: Path, skips: Skips) -> tuple[dict[str, Any], list[str]]:
 
 
 def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], list[str]]:
-    """The document made from a stream of events (``--json-stream``)."""
+    """The document that results from a stream of events (``--json-stream``)."""
     whole: dict[str, Any] = {"intervals": []}
     notes = []
     for one in documents_of(path, text, "iperf3", _HINT, skips, _with_both_sums):
@@ -150,7 +151,7 @@ def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
-    """The intervals that can be read and are not omitted.
+    """The intervals that can be read and that ``--omit`` did not exclude.
 
     Raises ScenarioError if none can be read; the message states the fault of the first one.
     """
@@ -224,7 +225,7 @@ def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
 
 
 def _notes(document: dict[str, Any], test: dict[str, Any], intervals: list[Interval]) -> list[str]:
-    """Differences between the intervals and iperf3's values for the whole test."""
+    """One sentence for each difference between the intervals and iperf3's values for the whole test."""
     notes = []
     counts = {one.streams for one in intervals}
     if len(counts) > 1:

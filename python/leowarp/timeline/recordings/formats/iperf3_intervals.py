@@ -22,7 +22,7 @@ EMPTY = ("interval of no length", "intervals of no length")
 
 @dataclass(frozen=True)
 class Roles:
-    """Data of one interval, with the program that wrote the file and the sender.
+    """Data about a test that all its intervals share: the program that wrote the file, and the sender.
 
     server: The server wrote the file.
     reverse: The server sends.
@@ -36,10 +36,10 @@ class Roles:
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval that counts.
+    """An interval that was read and is not left out.
 
     where: The interval's name in messages.
-    ways: For ``up``, ``down`` or both: `VALUES` in the file's units; nan for values not in the file.
+    ways: For ``up``, ``down`` or both, the `VALUES` in the file's units; nan for values that are not in the file.
     moved_bytes: Payload in both directions; None if a stream does not give it.
     sends: The writer of the file is the sender.
     """
@@ -54,7 +54,7 @@ class Interval:
 
 
 def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str, str]:
-    """An interval, or what one and several are that do not count.
+    """An interval; or, for an interval that is left out, its description in the singular and the plural.
 
     Raises ScenarioError if the interval cannot be read, or contradicts itself.
     """
@@ -96,7 +96,7 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str
 
 
 def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
-    """down or up. The client is the user's end of the path."""
+    """The direction of a stream, down or up. The client is the user's end of the path."""
     sender = stream.get("sender")
     if not isinstance(sender, bool):
         if roles.both:
@@ -110,7 +110,8 @@ def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
 
 
 def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, float]:
-    """Over streams of one direction: rates, retransmissions and windows are added, round trips are averaged."""
+    """The values over all streams of one direction: rates, retransmissions and windows are added, round trips are
+    averaged."""
     for place, stream in streams:
         _number(f"{where}.streams[{place}]", stream, "bits_per_second", VALUES["bits_per_second"])
         _check_rate(f"{where}.streams[{place}]", stream)

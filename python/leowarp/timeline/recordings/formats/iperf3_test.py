@@ -131,7 +131,7 @@ def test_both_directions_are_two_transfers(tmp_path: Path, of_39: bool, server: 
     if server:
         start |= {"accepted_connection": {"host": "192.0.2.1"}}
     content = text(*(both(n) for n in range(10)), **start)
-    if of_39:  # two keys with the same name
+    if of_39:  # The object has two keys with the same name.
         content = content.replace('"sum_bidir_reverse"', '"sum"')
     of = read(written(tmp_path, content))
     assert of.transfer is not None
@@ -315,7 +315,7 @@ def test_every_interval_counts_or_is_skipped_or_the_file_refused(
     assert found.transfer is not None
     counted = len(found.transfer.length_ns)
     assert counted + sum(skip.count for skip in found.skipped) == len(rows)
-    # The sum at the end shows what is missing.
+    # The sum at the end shows the missing part.
     assert counted == 10 or any("sum_sent" in note for note in found.notes)
 
 

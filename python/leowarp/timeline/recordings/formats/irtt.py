@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """irtt's JSON (``irtt client -o FILE``): round trips, and one-way delays if the server sent time stamps.
 
-irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the server's own processing time. `send` is client
-to server, here *up*, because the client is at the user; `receive` is *down*. One-way delays are differences between two
-machines' clocks: they are only as good as the clocks agree, and may be negative.
+The format is described in irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the server's own
+processing time. `send` is client to server, here *up*, because the client is at the user; `receive` is *down*. One-way
+delays are differences between two machines' clocks: they are only as good as the clocks agree, and may be negative.
 
 A round trip below 0, or one that contradicts its own time stamps, is left out: it counts neither as lost nor as
 answered.
@@ -30,21 +30,22 @@ _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
 
 
 def looks_like_irtt(text: str) -> bool:
-    """Whether a JSON text has irtt's round trips, or irtt's version, if it was truncated before the round trips."""
+    """Whether a JSON text has irtt's round trips, or has irtt's version but was truncated before the round trips."""
     return '"round_trips"' in text or '"irtt"' in text
 
 
 def read_irtt(path: Path) -> Measurement:
     """Round trips, with the direction in which lost ones were lost; one-way delays if available.
 
-    Raises ScenarioError: With the file, and the round trip or the line at fault.
+    Raises ScenarioError, with the file and the faulty round trip or line.
     """
     skips = Skips()
     document, notes = document_of(path, text_of(path), "round_trips", "irtt", _HINT, skips)
     clock, interval_ns, clock_notes = clock_of(document)
     trips = _trips(path, document, clock, interval_ns, skips)
     notes += clock_notes
-    # By sending time: irtt sorts by sequence number, but after a clock adjustment later probes may have earlier times.
+    # Round trips are sorted by sending time: irtt sorts by sequence number, but after a clock adjustment later probes
+    # may have earlier times.
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
     zero_ns = kept[0].sent_ns
@@ -90,7 +91,7 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
             if value in alike:
                 skips.add("round trip that stands twice", "round trips that stand twice", where)
                 continue
-            # A file may contain thousands with the same number: only the first few are compared.
+            # A file may contain thousands of round trips with the same number, so only the first few are compared.
             alike += [value] if len(alike) < 4 else []
         try:
             trip = Trip(f"{path}: {where}", value, clock, interval_ns)
@@ -103,7 +104,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
                 error.message.removeprefix(f"{path}: "),
             )
             continue
-        # A coarse timer, or a server processing time longer than the packet's round trip (heistp/irtt 13).
+        # A coarse timer, or a server processing time longer than the packet's round trip, causes values below 0
+        # (heistp/irtt 13).
         if below_ns < 0:
             skips.add("round trip below 0", "round trips below 0", f"{where}, {below_ns / 1e3:g} us")
             failed = failed or ScenarioError(f"{path}: {where}: delay.rtt = {below_ns:g} is below 0", _HINT)
@@ -113,7 +115,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
         assert failed is not None, "there is one at least"
         raise failed
     damaged = [trip for trip in read if trip.contradicts]
-    # A few may be damaged. If most are, the file is of another version with another meaning.
+    # A few round trips may be damaged. If most of them are, the file belongs to another version, whose fields have
+    # another meaning.
     if damaged and len(damaged) * 2 < len(read):
         skips.add(
             "round trip that its time stamps contradict",
@@ -126,8 +129,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:
-    """Delays in one direction. A probe known to be lost in this direction is lost; nothing is known of other probes
-    without a reply."""
+    """Delays in one direction. A probe counts as lost if it is known to be lost in this direction; nothing is known of
+    other probes without a reply."""
     if np.isnan(delay_ns).all():
         return None
     known = np.array([not np.isnan(d) or w == way for d, w in zip(delay_ns, lost, strict=True)])

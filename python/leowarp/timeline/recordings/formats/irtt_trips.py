@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One round trip of irtt's JSON, and irtt's own statistics of all."""
+"""One round trip of irtt's JSON, and irtt's own statistics of all round trips."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 _LOST = {False: "false", True: "true"}
 _SLACK_NS = 1_000
 _SET_NS = 10_000_000
-"""A difference of two clocks that changes by more from one probe to the next: one of them was set."""
+"""If the difference of two clocks changes by more than this from one probe to the next, one of the clocks was set."""
 
 
 class Trip:
-    """One round trip, with the values that are needed.
+    """One round trip, with the values that the reader needs.
 
-    where: Its name in messages.
-    trip: As in the file.
-    clock: wall or monotonic; number: no round trip has a time stamp, and the times follow from irtt's interval.
-    interval_ns: irtt's interval.
+    where: The round trip's name in messages.
+    trip: The round trip's object in the file.
+    clock: wall or monotonic; with number, no round trip has a time stamp, and the times follow from irtt's interval.
+    interval_ns: irtt's interval between probes.
     """
 
     def __init__(self, where: str, trip: Any, clock: str, interval_ns: int) -> None:
@@ -87,7 +87,7 @@ class Trip:
 
 
 def part_of(value: Any, keys: tuple[str, ...]) -> Any:
-    """Value in nested objects; None if one of them is missing."""
+    """Value at a path of keys in nested objects; None if a key is missing."""
     for key in keys:
         if not isinstance(value, dict):
             return None
@@ -114,10 +114,10 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 
 
 def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
-    """The clock that all round trips are put on, irtt's interval if there is none, and what there is to say.
+    """The clock for the times of all round trips, irtt's interval if there is no clock, and remarks for the user.
 
-    Returns: wall or monotonic, the one that most have; number, and the interval in ns. The monotonic one also if the
-        wall clock was set meanwhile, or stands still.
+    Returns: wall or monotonic, whichever more round trips have, or number; the interval in ns; and the remarks. The
+        clock is also monotonic if the wall clock was set during the measurement, or did not advance.
     """
     both: list[tuple[int, int]] = []
     have = {"wall": 0, "monotonic": 0}
@@ -133,12 +133,12 @@ def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
         interval_ns = part_of(document, ("config", "params", "interval"))
         known = isinstance(interval_ns, int) and not isinstance(interval_ns, bool) and 0 < interval_ns < 2**40
         return ("number", interval_ns, []) if known else ("wall", 0, [])
-    # Without a stamp of the wall clock the monotonic one orders the probes as well, but dates none.
+    # Without stamps of the wall clock, the monotonic clock orders the probes as well, but gives no date.
     if have["monotonic"] > have["wall"]:
         return "monotonic", 0, []
     if have["monotonic"] == have["wall"] == len(both) > 1:
         apart_ns = np.diff([wall - steady for wall, steady in sorted(both, key=lambda pair: pair[1])])
-        # NTP slews by at most 0.5 ms in a second; what is set goes by more at once.
+        # NTP slews a clock by at most 0.5 ms per second; a clock that is set changes by more at once.
         if (np.abs(apart_ns) > _SET_NS).sum() and (np.abs(apart_ns) > _SET_NS).sum() * 4 < len(both):
             by_s = float(apart_ns[np.abs(apart_ns).argmax()]) / 1e9
             return "monotonic", 0, [f"the client's wall clock was set by {by_s:g} s: times are of its monotonic clock"]
@@ -148,7 +148,7 @@ def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
 
 
 def format_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
-    """Where the file may mean something else than json_format 1 does."""
+    """Remarks on signs that the file's format differs from json_format 1."""
     notes = []
     version = part_of(document, ("version", "json_format"))
     if version is not None and version != 1:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """LeoReplayer's delays: one integer per line, the one-way delay in ms, one line per 10 ms.
 
-SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k holds for packets
-sent from 10 k ms to 10 (k + 1) ms after the file's base time. After the last line the file repeats (here: ``repeat``).
-The values are halves of round trips measured by ping.
+The format is that of SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line
+k holds for packets sent from 10 k ms to 10 (k + 1) ms after the file's base time. After the last line the file repeats
+(here: ``repeat``). The values are halves of round trips measured by ping.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _LONGEST_MS = 60_000
 
 
 def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
-    """Downlink delays; each holds until the next line.
+    """Downlink delays; each delay holds until the next line.
 
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the file is malformed.
     """
     delay_ms, lines = whole_numbers(path, "a delay in ms", _HINT, _LONGEST_MS)
     step_ns = INTERVAL_NS if interval_ns is None else interval_ns
@@ -32,7 +32,7 @@ def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
         source=str(path),
         format="leoreplayer",
         down=series,
-        # Its delays are halves of pings' round trips, so they include a ping's own transmission time.
+        # The delays are halves of ping's round trips, so they include the transmission time of a ping packet.
         probe_bytes=PING_BYTES,
         probes=False,
         end_ns=len(delay_ms) * step_ns,

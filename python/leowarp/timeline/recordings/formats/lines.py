@@ -17,7 +17,7 @@ from leowarp.timeline.recordings.window import check_memory
 def text_of(path: Path) -> str:
     """A file's text. gzip and zstd files are recognised under any name, and unpacked.
 
-    Raises ScenarioError if it cannot be read, or is not text.
+    Raises ScenarioError if the file cannot be read, or is not text.
     """
     try:
         raw = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True)
@@ -34,7 +34,7 @@ def text_of(path: Path) -> str:
         check_memory(path, len(text))
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # What PowerShell's `>` writes.
+        # PowerShell's `>` writes UTF-16, which begins with these bytes.
         if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise ScenarioError(
                 f"reading a measurement: {path} is text in UTF-16", f"iconv -f UTF-16 -t UTF-8 {path} > trace.txt"
@@ -51,9 +51,9 @@ def numbered(text: str) -> list[tuple[int, str]]:
 
 
 def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
-    """A file with one non-negative integer per line; and its lines, as from `numbered`.
+    """The numbers of a file with one non-negative integer per line, and its lines as from `numbered`.
 
-    Raises ScenarioError: With file and line; if there is no line.
+    Raises ScenarioError, with file and line, if a line is not such a number; also if there is no line.
     """
     lines = numbered(text_of(path))
     if not lines:
@@ -67,9 +67,9 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
 
 
 def end_notes(text: str, line: int) -> tuple[str, ...]:
-    """A sentence if the last line has no end, so that nobody can say whether all of it is there.
+    """A sentence if the last line has no line end: it may then be incomplete.
 
-    line: Its number, from 1.
+    line: Number of the last line, counted from 1.
     """
     return () if text.endswith("\n") else (f"line {line} has no end, so it may be cut short; it is read as it stands",)
 

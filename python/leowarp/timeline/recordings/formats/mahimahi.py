@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mahimahi's traces: one integer per line, the time in ms of one opportunity to deliver 1500 bytes.
 
-mm-link(1) of Mahimahi 0.98. Times do not decrease; a time that occurs on several lines means several opportunities.
-The last time is the length of the trace. After it, Mahimahi starts again (here: ``repeat``), and opportunities at 0
-coincide with those at the end.
+The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease; a time that occurs on several lines means
+several opportunities. The last time is the length of the trace. After it, Mahimahi starts again (here: ``repeat``), and
+opportunities at 0 coincide with those at the end.
 
 A link that sends bits cannot deliver 1500 bytes in zero time. So the opportunities of millisecond k become the capacity
 of the millisecond before k, and packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first round
@@ -34,7 +34,7 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
     """The times in a trace.
 
     skips: Counts skipped lines.
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips() if skips is None else skips
     text = text_of(path)
@@ -101,7 +101,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
     packet_bytes: Size of an opportunity: 1500 bytes plus the link's overhead, so that an opportunity carries one full
         packet.
     until_ns: The trace repeats until then; by default it ends with its last time.
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips()
     times_ms = opportunities_ms(path, skips)
@@ -114,7 +114,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
 
 
 def capacity_of(times_ms: NDArray[np.int64], packet_bytes: int = OPPORTUNITY_BYTES) -> Capacity:
-    """Opportunities as a rate per millisecond, with equal neighbours joined; the length is the last time."""
+    """The capacity as a rate per millisecond, with equal neighbours joined; it ends with the last time."""
     # Equal neighbours are joined without first making a row per ms, because a trace may last for weeks.
     place_ms, count = np.unique(np.maximum(times_ms - 1, 0), return_counts=True)
     end_ms = int(times_ms[-1])

@@ -24,8 +24,8 @@ class NumberedProbe:
     """One probe.
 
     line: The probe's line in the file.
-    t_ns: Sending time on the sender's clock.
-    delay_ns: None: the file marks it as lost.
+    t_ns: Sending time of the probe on the sender's clock.
+    delay_ns: Round trip of the probe; None: the file marks the probe as lost.
     """
 
     line: int
@@ -38,7 +38,7 @@ class NumberedProbe:
 class Sent:
     """Probes in the order of their numbers.
 
-    series: From time 0 on.
+    series: The probes, with times from 0 on.
     zero_ns: The value of the sender's clock at time 0.
     clock_steps: Times at which the clock was set back.
     steady_ns: int64 array of shape (n,) or None. Sending times on a clock that was not set back; None if the sender's
@@ -59,7 +59,7 @@ def measurement_of_probes(
     source, format: As in `Measurement`.
     probes: At least one. If several replies have the same number, the first one counts, and the others are duplicates.
     notes: Remarks of the reader.
-    Raises ScenarioError if their numbers span too large a range.
+    Raises ScenarioError if the probes' numbers span too large a range.
     """
     first: dict[int, NumberedProbe] = {}
     for probe in probes:
@@ -142,11 +142,12 @@ def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> ND
 
 
 def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Places from which the clock is permanently behind, each with the (negative) amount. A single late line does not
-    count."""
+    """Places from which the clock is permanently behind, each with the (negative) amount. A single line that was
+    printed late does not count."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
-        # Medians of eight probes on either side, because a single line printed late does not change them.
+        # The medians of eight probes on either side are compared, because a single line that was printed late does not
+        # change them.
         before, after = sent_ns[max(place - _NEIGHBOURS, 0) : place], sent_ns[place : place + _NEIGHBOURS]
         if np.median(after) < np.median(before) + (after[-1] - after[0]) - _SET_BACK_NS // 2:
             step_ns = int(np.median(np.diff(sent_ns[max(place - 50, 0) : place]))) if place > 1 else 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of tools that measure delays and are not read: each is known by its lines, and says what to type instead."""
+"""Output of tools that measure delays but have no reader here. Each is recognised by its lines, and the error says what
+to type instead."""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ _MTR = re.compile(r"^HOST: .*Loss%\s+Snt\b", re.MULTILINE)
 
 
 def refused_tool(path: Path, text: str) -> ScenarioError | None:
-    """Why a file of another tool is refused; None: it is of none that is known.
+    """The error for a file of another known tool; None if no such tool is recognised.
 
-    text: The file's.
+    text: Content of the file.
     """
     beginning = text[:10_000]
     if _FPING.search(beginning):

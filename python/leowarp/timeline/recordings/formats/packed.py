@@ -14,7 +14,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-"""RFC 1952, 2.3.1; RFC 8878, 3.1.1."""
+"""The numbers are from RFC 1952, 2.3.1, and RFC 8878, 3.1.1."""
 
 _PIECE_BYTES = 1 << 20
 
@@ -22,9 +22,9 @@ _PIECE_BYTES = 1 << 20
 def unpacked(path: Path, raw: bytes) -> bytes:
     """Content of a packed file, whatever its name. The bytes of other files are returned unchanged.
 
-    path: For messages.
+    path: Name of the file in messages.
     raw: The file's content.
-    Raises ScenarioError if it is damaged, or unpacks to more than `plainfiles.MOST_INPUT_BYTES`.
+    Raises ScenarioError if the file is damaged, or unpacks to more than `plainfiles.MOST_INPUT_BYTES`.
     """
     kind = _kind(raw)
     if kind is None:
@@ -32,8 +32,8 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     found = io.BytesIO()
     try:
         with _unpacking(kind, raw) as unpacking:
-            # Unpacked in pieces: gzip packs a bomb of 1 GB into 1 MB, and the reader rejects it before it is in memory
-            # (`test_bombs_are_refused_before_they_are_unpacked`).
+            # The file is unpacked in pieces: gzip packs a bomb of 1 GB into 1 MB, and the reader rejects it before all
+            # of it is in memory (`test_bombs_are_refused_before_they_are_unpacked`).
             while piece := unpacking.read(_PIECE_BYTES):
                 found.write(piece)
                 if found.tell() > plainfiles.MOST_INPUT_BYTES:
@@ -44,7 +44,7 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise ScenarioError(
             f"reading a measurement: {path} is damaged {kind}: {str(error).splitlines()[0]}",
-            # Before they fail, both tools write everything that they could unpack. The last line may be incomplete.
+            # Before they fail, gzip and zstd write everything that they could unpack. The last line may be incomplete.
             f"take the part that is whole: {kind} -dc {path} | head -n -1 > whole.txt",
         ) from error
     return found.getvalue()
@@ -57,7 +57,7 @@ def kind_of(path: Path) -> str | None:
 
 
 def _kind(raw: bytes) -> str | None:
-    # Decided by the first bytes, not by the name: a download may have lost its suffix.
+    # The first bytes decide, not the name: a download may have lost its suffix.
     return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
 
 

@@ -64,13 +64,13 @@ def looks_like_ping(text: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """One run, put in order.
+    """One run of ping, with its probes in order.
 
     Attributes
     ----------
     run : Run
     sent : Sent
-        Its probes.
+        Probes of the run.
     copies : int
         Number of duplicate replies.
     notes : tuple of str
@@ -93,7 +93,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     Raises
     ------
     ScenarioError
-        With file and line: if there is no reply, or if one file has runs that do not belong together.
+        With file and line, if there is no reply, or if one file has runs that do not belong together.
     """
     text = text_of(path)
     lines = lines_of(text)
@@ -156,7 +156,8 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
     bad = [reply for reply in run.replies if reply.mark is not None and _DIFFERENT not in reply.mark]
     for reply in bad:
         skips.add(f"reply marked {reply.mark}", f"replies marked {reply.mark}", f"line {reply.line}")
-    # ping counts them as not received (iputils, gather_statistics), and the damaged part includes the probe's number.
+    # ping counts damaged replies as not received (iputils, gather_statistics), and the damaged part includes the
+    # probe's number.
     run.replies = [reply for reply in run.replies if reply.mark is None or _DIFFERENT in reply.mark]
     strange = Counter(reply.mark for reply in run.replies if reply.mark is not None)
     for mark, count in strange.items():
@@ -167,12 +168,12 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
-    """The run, or its parts, if its numbers restart without a first line of ping.
+    """The run itself, or its parts if its numbers restart without a first line of ping.
 
     Raises
     ------
     ScenarioError
-        If they restart and there are no time stamps.
+        If the numbers restart and there are no time stamps.
     """
     found: list[_Read] = []
     rest = _without_strange_numbers(run, interval_ns, skips)
@@ -183,7 +184,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         if rest.replies[place].printed_ns is None or len(found) == _MOST_PARTS:
             raise numbers_begin_anew(path, rest.replies[place - 1], rest.replies[place])
         first = Run(rest.header, rest.replies[:place])
-        # ping's summary covers everything that it sent, but these are two parts of it.
+        # ping's summary covers everything that the run sent, but these are two parts of the run.
         after = Run(None, rest.replies[place:])
         for n, reply in rest.without_time:
             (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
@@ -195,7 +196,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 
 
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """The run without replies whose number is damaged; nothing is then known of the probe."""
+    """The run without the replies whose number is damaged; nothing is known of their probes."""
     strange = strange_numbers(run.replies, interval_ns)
     for place in sorted(strange):
         skips.add(*_STRANGE, f"line {run.replies[place].line}")
@@ -203,7 +204,8 @@ def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) ->
 
 
 def _without_rare_stampless(runs: list[Run]) -> list[Run]:
-    """Runs in which the few replies without the time stamp of the others are damaged lines: they were cut in front."""
+    """The runs, with the few replies that lack the time stamp of the others counted as damaged lines: their beginning
+    is missing."""
     replies = [reply for run in runs for reply in run.replies]
     rare = [reply for reply in replies if reply.printed_ns is None]
     if len(rare) * 10 > len(replies):
@@ -251,8 +253,8 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
 
 
 def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
-    """Numbers about which nothing is known because their line cannot be read, and how many more cannot be
-    identified."""
+    """Numbers about which nothing is known because their line cannot be read, and the number of damaged replies that
+    cannot be assigned to a number."""
     known = set(seqs)
     unknown = set()
     for place, reply in run.without_time:
@@ -260,7 +262,7 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
         unknown.add(reply.seq + SEQUENCE_NUMBERS * round((near - reply.seq) / SEQUENCE_NUMBERS))
     unknown -= known
     either = 0
-    # All damaged lines between the same two replies, together.
+    # All damaged lines between the same two replies are counted together.
     counts: Counter[int] = Counter()
     for place, line in run.damaged:
         counts[place] += line.replies
@@ -278,7 +280,8 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
 def _sent_ns(
     sequence: NDArray[np.int64], replies: list[Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
 ) -> NDArray[np.int64]:
-    """Sending time of each probe: printing time minus round trip; without time stamps, at even intervals."""
+    """Sending time of each probe: printing time minus round trip. Without time stamps, probes are sent at even
+    intervals."""
     printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
     if len(printed) == len(replies):
         return np.array(printed, dtype=np.int64) - rtt_ns
@@ -287,7 +290,7 @@ def _sent_ns(
 
 
 def _joined(path: Path, read: list[_Read]) -> Sent:
-    """All runs on the clock of the first.
+    """All runs, with times on the clock of the first run.
 
     Raises
     ------
@@ -338,7 +341,7 @@ def _runs_note(read: list[_Read]) -> list[str]:
 
 
 def _probe_bytes(run: Run) -> int | None:
-    """The IP length, from ping's first line or from the length in the first reply."""
+    """The IP length of a probe, from ping's first line or from the length in the first reply."""
     if run.header is not None and run.header.ip_bytes is not None:
         return run.header.ip_bytes
     reply = run.replies[0]

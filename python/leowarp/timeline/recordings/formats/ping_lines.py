@@ -47,7 +47,7 @@ _SPREAD = re.compile(
 _COPY = re.compile(r"\((?:DUPL?!|DUPLIQUÉ\s?!|Kaksoiskappale!|重複!|重复!|중복!|YİNELENEN!|ДУБЛЮВАННЯ!)\)")
 _PART = re.compile(r"^\[\d|\d bytes f|^\d{1,6} bytes\b")
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
-"""Colours of `grc ping`, and what a terminal's recorder (script) keeps."""
+"""Colours of `grc ping`, and control sequences that a terminal's recorder (script) stores."""
 _MARK = re.compile(r"\([^()]*!\)")
 """`(BAD CHECKSUM!)`, `(DIFFERENT ADDRESS!)`, in any language."""
 
@@ -59,13 +59,13 @@ class Reply:
     Attributes
     ----------
     line : int
-        From 1.
+        Number of the line, counted from 1.
     text : str
         The whole line.
     seq : int
-        As printed, with 16 bits.
+        Sequence number as printed, with 16 bits.
     rtt_ns : int or None
-        None: the line has no readable time.
+        Round trip; None: the line has no readable time.
     resolution_ns : int
         Value of one unit in the time's last digit.
     printed_ns : int or None
@@ -140,7 +140,7 @@ class Spread:
 class Silence:
     """A line that reports no reply for a number, or an error instead.
 
-    seq: The number; None: the line has none.
+    seq: The sequence number; None if the line has no number.
     """
 
     line: int
@@ -161,9 +161,9 @@ Line = Reply | Header | Tally | Spread | Silence | Damaged | None
 
 
 def lines_of(text: str) -> list[tuple[str, Line]]:
-    """Each non-blank line with its meaning; None: nothing that ping prints about a reply.
+    """Each non-blank line with its meaning; the meaning is None if the line reports nothing about a reply.
 
-    A line occurs twice if another begins inside it: ping was killed while writing, and started again.
+    A line occurs twice if another line begins inside it: ping was killed while writing, and started again.
     """
     found: list[tuple[str, Line]] = []
     in_statistics = False
@@ -181,7 +181,7 @@ def lines_of(text: str) -> list[tuple[str, Line]]:
 
 
 def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
-    # A cheap check before any regular expression, because a file may have millions of lines.
+    # This cheap check comes before any regular expression, because a file may have millions of lines.
     header = HEADER.search(line) if "PING" in line or "Ping" in line or "ПІНГ" in line else None
     numbers = list(_SEQUENCE.finditer(line))
     if header is not None:
@@ -190,7 +190,7 @@ def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
         return (Damaged(number, line), begins) if numbers or "bytes " in line[: header.start()] else (begins,)
     if len(numbers) == 1:
         return (_reply(number, line, numbers[0]),)
-    # If there are two: a truncated line, followed by the next one without a line end.
+    # A line with two numbers is a truncated line, followed by the next one without a line end.
     if numbers:
         return (Damaged(number, line, len(numbers)),)
     if in_statistics and (spread := _SPREAD.search(line)) is not None:
@@ -209,7 +209,8 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
     after_stamp = head if stamp is None else head[stamp.end() :]
     said = _BYTES.search(after_stamp)
     length = said or _ANY_BYTES.search(after_stamp)
-    # "no answer yet for icmp_seq=3", "From 192.0.2.9 icmp_seq=4 Destination Host Unreachable", in any language
+    # Such lines are "no answer yet for icmp_seq=3" and "From 192.0.2.9 icmp_seq=4 Destination Host Unreachable", in any
+    # language.
     if not times and length is None and not _HOPS.search(rest):
         return Silence(number, int(sequence["seq"]))
     printed_ns = None if stamp is None else int(Decimal(stamp["stamp"]) * 1_000_000_000)
@@ -237,8 +238,8 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
 
 def _ns(number: str, unit: str) -> tuple[int, int]:
     """A printed time in ns, and the value of one unit in its last digit."""
-    # Decimal, because a time in ms with three digits is a whole number of us, but a product of floats seldom is. No
-    # ping writes a thousands separator, so a comma is the decimal sign of the locale.
+    # Decimal is used, because a time in ms with three digits is a whole number of us, but a product of floats seldom
+    # is. No ping writes a thousands separator, so a comma is the decimal sign of the locale.
     value = Decimal(number.replace(",", "."))
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int), "digits alone"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of ping that are rejected, each with what to type instead."""
+"""Outputs of ping that are rejected; each error says what to type instead."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def in_one_place(path: Path, replies: list[Reply]) -> None:
     Raises
     ------
     ScenarioError
-        If they come from several addresses: two pings wrote into the file at the same time.
+        If the replies come from several addresses: two pings wrote into the file at the same time.
     """
     sources = Counter(reply.source for reply in replies if reply.source and not (reply.copy or reply.mark))
     if len(sources) > 1:
@@ -106,7 +106,7 @@ def check_together(path: Path, runs: list[Run]) -> None:
     Raises
     ------
     ScenarioError
-        If one of the two differs.
+        If the destination or the probe length differs.
     """
     first = runs[0]
     for run in runs[1:]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several outputs of ping in one file: where each begins, and which probe a 16-bit number belongs to.
+"""Several outputs of ping in one file: the beginning of each output, and the probe to which a 16-bit number belongs.
 
 If ping was stopped and started again with `>>`, its numbers restart. A second first line shows this. If only the
 replies were kept, numbers that go back while time advances show it.
@@ -21,8 +21,8 @@ _FIRST_NUMBERS = (0, 1)
 """iputils counts from 1, the BSDs, inetutils and BusyBox from 0."""
 
 _LONG_PKTS, _NEAR = 1000, 16
-# Intervals seldom equal those given to ping -i: 10 ms become 10.1 or 10.2 ms, and a pause of some seconds may hide 64
-# probes.
+# The intervals between probes seldom equal those given to ping -i: 10 ms become 10.1 or 10.2 ms, and a pause of some
+# seconds may hide 64 probes.
 _DRIFT_RATIO, _DRIFT_PKTS = 0.02, 64
 
 
@@ -33,9 +33,9 @@ class Run:
     Attributes
     ----------
     header : Header or None
-        None: its first line is missing.
+        First line of the output; None: it is missing.
     replies : list of Reply
-        In the order of the lines; each with a time.
+        Replies in the order of the lines; each has a time.
     without_time : list of (int, Reply)
         Replies with an unreadable time, and the number of `replies` before each.
     damaged : list of (int, Damaged)
@@ -43,7 +43,7 @@ class Run:
     tally, spread : Tally, Spread or None
         ping's statistics at the end.
     silent : list of int
-        Numbers of which a line says that nothing came.
+        Sequence numbers for which a line reports that no reply came.
     """
 
     header: Header | None = None
@@ -56,7 +56,7 @@ class Run:
 
     @property
     def line(self) -> int:
-        """Line on which it begins."""
+        """Number of the line on which the run begins."""
         if self.header is not None:
             return self.header.line
         unread = [*(line.line for _, line in self.without_time), *(line.line for _, line in self.damaged)]
@@ -78,12 +78,12 @@ class Run:
 
 
 def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
-    """Outputs, separated by their first lines and by ping's statistics at the end of each; also those without a
-    reply."""
+    """Outputs, separated by their first lines and by ping's statistics at the end of each; outputs without a reply are
+    included."""
     runs = [Run()]
     for _, line in lines:
         now = runs[-1]
-        # After its statistics an output is over, whatever follows.
+        # After the statistics an output has ended, whatever follows.
         over = now.tally is not None and isinstance(line, Reply | Damaged)
         if isinstance(line, Header) or over:
             now = Run(header=line if isinstance(line, Header) else None)
@@ -110,7 +110,7 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
     Parameters
     ----------
     replies, interval_ns
-        As for `unwrapped`.
+        The same parameters as for `unwrapped`.
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     found: set[int] = set()
@@ -120,7 +120,7 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
         into = (reply.seq - before.seq) % SEQUENCE_NUMBERS
         if not 0 < apart <= _NEAR or into <= apart or place - 1 in found:
             continue
-        # Replies that overtook or were overtaken may be anywhere, if the times agree.
+        # A reply that overtook another, or was overtaken, may be anywhere if the times agree.
         off = into - SEQUENCE_NUMBERS * (into > SEQUENCE_NUMBERS // 2)
         if before.printed_ns is not None and reply.printed_ns is not None:
             strange = step_ns > 0 and abs((_sent_ns(reply) - _sent_ns(before)) / step_ns - off) > max(2, abs(off) / 2)
@@ -134,11 +134,11 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
 
 
 def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> bool:
-    """Whether a reply was overtaken: it took so much longer than a reply whose probe was sent later, by this number of
-    probes."""
+    """Whether a reply was overtaken: its round trip exceeds that of a reply to a later probe by more than the time
+    between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
-    # Half of it, because the interval was not measured.
+    # Half of the time is enough, because the interval was not measured.
     slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
     return slower_ns >= numbers * step_ns / 2
 
@@ -174,8 +174,8 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
 
 
 def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The number that follows from the time stamps, even after an outage of more than 32,768 probes; None: it belongs
-    to another run."""
+    """The number that follows from the time stamps, even after an outage of more than 32,768 probes; None if the reply
+    belongs to another run."""
     later_ns = _sent_ns(reply) - _sent_ns(before)
     expected = last + later_ns / step_ns
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
@@ -183,7 +183,7 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     ahead = (reply.seq - last) % SEQUENCE_NUMBERS
     assert reply.rtt_ns is not None
     if number < last - SEQUENCE_NUMBERS // 2 and reply.rtt_ns < (last - number) * step_ns / 2:
-        # Nothing is overtaken by so many: the clock was set back, and says nothing of numbers.
+        # No reply is overtaken by this number of probes: the clock was set back, and shows nothing about numbers.
         return last + ahead if ahead <= _LONG_PKTS else None
     if number < last:
         # An overtaken reply was sent before the other one. A reply that was sent later by its own clock but has a
@@ -191,19 +191,19 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
-    # Numbers that go on seldom do so by chance: the clock was set, or the machine slept. One that went on for very long
-    # fits any number.
+    # Numbers seldom continue by chance, so the clock was set, or the machine slept. After a very long time, any number
+    # could be the next one.
     says_nothing = ahead <= (_LONG_PKTS if drift_pkts > SEQUENCE_NUMBERS // 4 else _NEAR)
     if number - last <= _LONG_PKTS or (
         off <= drift_pkts and not (wraps and reply.seq in _FIRST_NUMBERS) and not says_nothing
     ):
         return number
-    # The clock does not show how many probes were sent meanwhile: ping was stopped, or its machine slept.
+    # The clock does not show how many probes were sent in between: ping was stopped, or its machine slept.
     return last + ahead if reply.seq > before.seq or ahead <= _LONG_PKTS else None
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The next number, for replies without time stamps; None: it belongs to another run."""
+    """The next number, for replies without time stamps; None if the reply belongs to another run."""
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:

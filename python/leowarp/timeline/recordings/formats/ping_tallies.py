@@ -48,7 +48,8 @@ def tally_notes(run: Run) -> list[str]:
 
 
 def _ends_without_tally(run: Run) -> list[str]:
-    """Probes before the first reply and after the last, by the numbers: ping was killed before its statistics."""
+    """Sentences about probes before the first reply and after the last, derived from the numbers: ping was killed
+    before it printed statistics."""
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or not numbers or len(numbers) > _MOST_PKTS:
         return []
@@ -64,7 +65,7 @@ def _ends_without_tally(run: Run) -> list[str]:
 
 
 def reply_notes(replies: list[Reply]) -> list[str]:
-    """What the printed times cannot say."""
+    """Remarks on facts that the printed times cannot show."""
     notes = []
     bounds = [reply for reply in replies if reply.at_most]
     if bounds:

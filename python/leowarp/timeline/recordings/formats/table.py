@@ -8,8 +8,9 @@ comments.
 
 - Each row holds from its time until the time of the next row. Times must increase. If the first time is 1e9 or more,
 times are seconds since 1970, and the first time is the table's zero.
-- ``down`` as delay: no connection until the next row; the other cells of that row must be empty. ``lost``: the probe
-  sent at that time was lost. Any other empty cell is an error, because a value would have to be guessed.
+- ``down`` as delay means that there is no connection until the next row; the other cells of that row must be empty.
+  ``lost`` means that the probe sent at that time was lost. Any other empty cell is an error, because a value would have
+  to be guessed.
 - The rate ``unshaped`` is allowed; 0 sends nothing until the next row.
 """
 
@@ -35,11 +36,11 @@ _OTHER_NAMES = {"mbps": "rate_mbps"}
 _HEADER = f"columns: t_s, delay_ms (or rtt_ms), and if known {', '.join(COLUMNS[3:])}"
 _CAPACITY_HEADER = "columns: t_s, rate_mbps (or mbps), and if known rate_up_mbps"
 _CLOCK_S = 1_000_000_000
-"""From this value on, times are on the wall clock: 2001-09-09 in seconds since 1970."""
+"""From this value on, times are on the wall clock: it is 2001-09-09 in seconds since 1970."""
 
 
 def looks_like_csv(text: str) -> bool:
-    """Whether its first line is a header of one of the two tables."""
+    """Whether the file's first line is a header of one of the two tables."""
     lines = numbered(text)
     return bool(lines) and "t_s" in {name.strip() for name in lines[0][1].split(",")}
 
@@ -47,7 +48,7 @@ def looks_like_csv(text: str) -> bool:
 def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
     """A table of delays. If a stretch is given, only the rows around it are read from a large table (`window`).
 
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError, with file and line.
     """
     table = _read(path, COLUMNS, _HEADER, stretch)
     if ("delay_ms" in table.columns) == ("rtt_ms" in table.columns):
@@ -85,7 +86,7 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
 def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None]:
     """A table of capacity: down, up if there is a column, and the wall clock at its zero.
 
-    Raises ScenarioError: With file and line.
+    Raises ScenarioError with file and line if the table is malformed.
     """
     table = _read(path, _CAPACITY_COLUMNS, _CAPACITY_HEADER)
     if "rate_mbps" not in table.columns:
@@ -113,10 +114,10 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
 
 @dataclass(frozen=True)
 class _Table:
-    """Cells by column, with their places in the file.
+    """Cells of the table by column, with their places in the file.
 
     lines: Line of each row.
-    columns: Stripped cells.
+    columns: Cells of each column, without surrounding blanks.
     hint: The allowed columns.
     zero_ns: For a part of a table, the wall-clock time of the whole table's first row; None: the first row of this part
         is the zero.
@@ -153,16 +154,16 @@ class _Table:
     def numbers(
         self, name: str, without: NDArray[np.bool_], convert: Callable[[Decimal], Decimal | None]
     ) -> NDArray[np.float64]:
-        """A column; nan where `without`.
+        """Numbers of a column; nan in the rows marked in `without`.
 
         without: bool array of shape (rows,). Rows in which the cell contains a word, or nothing.
-        convert: Conversion from the column's unit; one of `_RANGES`.
-        Raises ScenarioError: With file and line, for a cell that is not a number or out of range.
+        convert: Conversion from the column's unit; a key of `_RANGES`.
+        Raises ScenarioError, with file and line, for a cell that is not a number or out of range.
         """
         return np.array([float(value) for value in self._decimals(name, without, convert)])
 
     def capacity(self, name: str, t_ns: NDArray[np.int64], cut: NDArray[np.bool_]) -> Capacity | None:
-        """A column of rates; None if there is none, or no row with a connection.
+        """Rates of a column as a capacity; None if there is no such column, or no row with a connection.
 
         t_ns: int64 array of shape (rows,)
         cut: bool array of shape (rows,). Rows without a connection.

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Period and phase to a fraction of a bin: the schedule for which the superposed signs around all its instants are
+"""Period and phase to a fraction of a bin: the schedule for which the signs, superposed around all its instants, are
 strongest.
 
 One step in noise cannot be located, but twenty steps together can. Around each instant, every sign becomes a curve over
-the offset from the instant. The curve shows the difference of the level before and after, the excess of lost probes
-after over before, or the excess of the delays. The sum of the curves is largest at the right offset, and only if the
-period is right.
+the offset from the instant. The curve shows one of three values: the change of the level, the increase of losses, or
+the increase of the delays. The sum of the curves is largest at the right offset, and only if the period is right.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _ALMOST = 0.7
 def aligned(
     series: Series, period_ns: float, phase_ns: float, by_sign: dict[str, float], *, loose_ratio: float = np.inf
 ) -> tuple[float, float]:
-    """Period and phase near the given ones; the phase is on the series' clock.
+    """Period and phase near the input values; the phase is on the series' clock.
 
     period_ns, phase_ns: Correct to a bin of `signs`, at both ends of the series.
     by_sign: Log Bayes factors. Signs with weak evidence are not used.
@@ -81,7 +80,8 @@ def aligned(
         moved = np.rint(outermost * (numbers - middle) / far / step_ns).astype(np.int64)
         totals.append(curves[np.arange(len(numbers))[:, None], kept[None, :] + moved[:, None]].sum(axis=0))
     total = np.array(totals)
-    # All offsets between two probes are equivalent, and so are periods that differ by less. The middle one is taken.
+    # All offsets between two probes are equivalent, and so are periods whose instants stay between the same probes. The
+    # middle one is taken.
     top = total >= total.max() - 0.02 * (total.max() - np.median(total))
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
@@ -126,7 +126,7 @@ def _through_beginnings(
 
 
 class _Samples:
-    """The probes, or groups of probes within 50 ms combined; ``apart_ns`` is the time between them."""
+    """The probes, or groups of probes within 50 ms that are combined; ``apart_ns`` is the time between them."""
 
     def __init__(self, series: Series) -> None:
         interval_ns = series.interval_ns or _SAMPLE_NS

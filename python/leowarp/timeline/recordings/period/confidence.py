@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often an answer is right, calibrated on synthetic recordings.
+"""The share of answers that are right, calibrated on synthetic recordings.
 
 The odds of `search` would be true odds only if signs were as independent as assumed. Choosing the best of very many
 candidates also distorts them. So the odds are treated as a score. Its meaning was calibrated on synthetic recordings
@@ -31,16 +31,16 @@ def believed(found: Search | None) -> bool:
 
 
 def confidence(found: Search | None) -> float:
-    """How often such an answer is right. The answer is the best candidate if it is `believed`, otherwise that there is
-    no period.
+    """The share of such answers that are right. The answer is the best candidate if it is `believed`, otherwise that
+    there is no period.
 
-    found: None: the series is too short.
+    found: Result of the search; None if the series is too short.
     Returns: 0 to 1. A product of two logistic curves, of the best candidate's log odds and of its margin over the best
         other answer, fitted to synthetic recordings. This is the usual treatment of classifier scores (Platt,
         "Probabilistic Outputs for Support Vector Machines", 1999).
     """
     if found is None:
-        return 0.5  # too short for four periods: nothing is known
+        return 0.5  # The series is too short for four periods, so nothing is known.
     best, *others = found.candidates
     exists = _logistic(_SLOPE * (best.log_odds - BELIEVED))
     if not believed(found):

@@ -42,7 +42,7 @@ class Ratios:
 
     @staticmethod
     def from_signs(signs: Signs) -> Ratios:
-        """The ratios for all ways to look, with every model of the grid.
+        """The ratios for all ways to evaluate signs, with every model of the grid.
 
         The density ``a s^(a - 1)`` of shares is the beta distribution's with second parameter 1. For this alternative,
         Sellke, Bayarri and Berger convert p-values to Bayes factors ("Calibration of p Values for Testing Precise Null
@@ -96,10 +96,10 @@ class Ratios:
     def strongest(self, row: int, periods_s: Sequence[float]) -> float:
         """The period with the largest log likelihood ratio of any phase, with one row and the middle model.
 
-        row: The row of the sign, seen in one way.
+        row: The row of the sign, evaluated in one way.
         periods_s: If several are equally strong, the first is taken.
         """
-        # Hundreds of near periods share a few widths, and making a view of windows takes longer than adding one up.
+        # Hundreds of near periods share a few widths, and creating a view of windows takes longer than summing one.
         windows: dict[int, NDArray[np.float64]] = {}
 
         def most(period_s: float) -> float:
@@ -117,20 +117,20 @@ class Ratios:
         return np.asarray(padded[:, :, places].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Log of the mean over the ways to look at each sign.
+        """For each sign, the log of the mean Bayes factor over the ways to evaluate the sign.
 
         factors: float64 array of shape (rows, phases). Log Bayes factors.
         Returns: dict of str to float64 array of shape (phases,)
         """
         found = {}
         for name in (*SIGNS, TOGETHER):
-            # The mean, not the maximum: with six ways to look at a sign, an accidental match in one of them is more
-            # likely.
+            # The mean is used, not the maximum: with six ways to evaluate a sign, an accidental match in one of them is
+            # more likely.
             found[name] = log_mean(factors[self.signs.rows(name)], axis=0)
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log of the mean over the signs, each by itself and all together, shape (phases,)."""
+        """Log of the mean Bayes factor over the signs, which are each taken alone and all together, shape (phases,)."""
         each = np.array(list(self.by_sign(factors).values()))
         return log_mean(each, axis=0)
 

@@ -25,11 +25,11 @@ _ALLOWED = 10.0
 class Finding:
     """The answer, and the alternatives to it.
 
-    schedule: None: no period was found.
+    schedule: Schedule that was found; None: no period was found.
     confidence_ratio: How often such an answer (including "none") is right on synthetic recordings; see `confidence`.
     runners_up: tuple of (Schedule or None, float). Alternatives, each with its confidence; None: no period.
     by_sign: dict of str to (Schedule or None). Answers from steps, spikes and losses separately.
-    parts: Another event also happens at this number of equal parts of the period.
+    parts: Number of equal parts of the period at which another event also happens.
     """
 
     schedule: Schedule | None
@@ -67,14 +67,15 @@ def find(series: Series) -> Finding:
 
 
 def set_forward(series: Series) -> tuple[ClockStep, ...]:
-    """Pauses that were in fact forward adjustments of the clock. Only after an adjustment do later events keep their
-    schedule on the corrected clock.
+    """Pauses in the recording that were in fact forward adjustments of the clock. After such an adjustment, later
+    events keep their schedule only on the corrected clock.
 
     Probes that were not sent and a clock that was set forward look alike in numbers and times. The path distinguishes
     the two: after a pause of the recorder, reconfigurations continue as before on the same clock.
 
     series: Of probes.
-    Returns: Empty if there are more than three pauses: recorders often pause, but a host's clock is seldom set.
+    Returns: Adjustments. Empty if there are more than three pauses: recorders often pause, but a host's clock is seldom
+        set.
     """
     interval_ns = series.interval_ns
     if interval_ns is None:

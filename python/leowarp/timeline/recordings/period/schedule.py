@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 class Schedule:
     """Instants ``phase_ns + k period_ns``.
 
-    phase_ns: In [0, period_ns), on the measurement's clock.
+    phase_ns: First instant at or after 0 on the measurement's clock, below `period_ns`.
     """
 
     period_ns: int

@@ -57,7 +57,7 @@ class Candidate:
 
     period_s, phase_s: The phase is that of an instant in [0, period), relative to the first probe.
     log_factor: Natural logarithm of the Bayes factor against no schedule.
-    log_odds: The same for this candidate, including the prior.
+    log_odds: The log factor plus the log prior of this candidate.
     by_sign: Log Bayes factors of each sign separately, at this phase.
     alone: dict of str to (float, float). For each sign, the phase at which it is strongest, and its log Bayes factor
         there.
@@ -75,7 +75,8 @@ class Candidate:
 class Search:
     """All candidates, best first.
 
-    of_sign: dict of str to (Candidate or None). The best candidate by each sign alone; None if that sign supports none.
+    of_sign: dict of str to (Candidate or None). The best candidate by each sign alone; None if that sign supports no
+        candidate.
     multiple: The best candidate is this multiple of the period with the largest factor, because that period's instants
         differ.
     split_log_odds: Log odds of the decision for this multiple; infinite if `multiple` is 1.
@@ -95,8 +96,8 @@ def search(series: Series) -> Search | None:
     Returns: Deterministic: the same series gives the same candidates.
     """
     found = signs(series)
-    # If bins are longer than the longest period, no period can be found. A pause of years would also give billions of
-    # periods to try.
+    # If bins are longer than the longest period, no period can be found. After a pause of years, there would also be
+    # billions of periods to try.
     if found is None or found.bin_s > max(LONGEST_S, (series.interval_ns or 0) / 1e9):
         return None
     ratios = Ratios.from_signs(found)
@@ -254,7 +255,7 @@ def weight(found: Search, period_s: float, phase_s: float) -> float:
 
 
 def _usual(period_s: float) -> bool:
-    """Whether it is within 1 % of a known period of a network."""
+    """Whether the period is within 1 % of a usual period (`USUAL`)."""
     return any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
 
 
@@ -332,7 +333,7 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
     for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
         classes_s = phase_s + best.period_s * np.arange(1, times + 1)
         sums = ratios.sums(ratios.places(best.period_s * times, classes_s % (best.period_s * times)))
-        apart, alike = log_mean(sums, axis=1), log_mean(sums.sum(axis=2), axis=1)  # (rows, classes), (rows,)
+        apart, alike = log_mean(sums, axis=1), log_mean(sums.sum(axis=2), axis=1)  # shapes (rows, classes) and (rows,)
         gain = np.zeros(times)
         for sign in SIGNS:
             rows = ratios.signs.rows(sign)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs of events on a path, on a time grid: how rare the strength of each bin's sign is.
+"""Signs of events on a path, on a time grid, with the rarity of each bin's sign.
 
 A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Each path also has steps, spikes
 and losses at other times, in some minutes more than in others. So each sign is a score for every bin of the grid, and
@@ -25,8 +25,8 @@ RANKED_WITHIN_S = 60.0
 """Distance before and after a bin within which it is compared."""
 
 _MOST_BINS = 6_000
-# Short windows find steps on paths with a wandering level; long ones find small steps in noise. It is unknown which a
-# path needs.
+# Short windows find steps on paths with a wandering level; long ones find small steps in noise. The suitable window for
+# a path is unknown.
 _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
@@ -87,7 +87,7 @@ def signs(series: Series) -> Signs | None:
 
 @dataclass(frozen=True, eq=False)
 class _Bins:
-    """Each array of shape (bins,); nan where a bin has no reply."""
+    """Values of each bin. Every array has shape (bins,), with nan where a bin has no reply."""
 
     bin_s: float
     sent: Scores
@@ -97,7 +97,7 @@ class _Bins:
 
     @staticmethod
     def of(series: Series, bin_s: float) -> _Bins:
-        """Values of each bin of `bin_s`, from the first probe on."""
+        """Values of the bins of length `bin_s`, from the first probe on."""
         place = ((series.t_ns - series.t_ns[0]) / (bin_s * 1e9)).astype(np.int64)
         count = int(place[-1]) + 1
         answered = ~np.isnan(series.delay_ns)
@@ -115,12 +115,13 @@ class _Bins:
 
 
 def _steps(bins: _Bins) -> list[Scores]:
-    """Change of the level at each bin, over short and long windows; each at all bins, and only at its peaks."""
+    """The change of the level at each bin, over short and long windows. Each window gives two scores: one for all bins,
+    and one for peaks only."""
     level_ns = clipped(bins.least_ns, max(2 * round(_CLIPPED_OVER_S / bins.bin_s) + 1, 5))
     found = []
     for window_s in _STEP_WINDOWS_S:
         width = max(round(window_s / bins.bin_s), 2)
-        # The bin itself belongs to neither of the two windows.
+        # The bin itself belongs to neither window.
         change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
         # Subtract a constant drift of the level, which adds the same change everywhere.
         score = np.abs(change_ns - _moving_median(change_ns, 2 * round(_DRIFT_S / bins.bin_s) + 1))
@@ -247,7 +248,7 @@ def _shares(score: Scores, within: int) -> Scores:
     """
     found = np.full(len(score), np.nan)
     windows = _windows(score, 2 * within + 1, centred=True)
-    # In pieces, because all windows together are 6,000 rows of 601 values, 29 MB per comparison.
+    # The bins are processed in pieces, because all windows together are 6,000 rows of 601 values, 29 MB per comparison.
     for begin in range(0, len(score), 1024):
         rows = windows[begin : begin + 1024]
         known = (~np.isnan(rows)).sum(axis=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays that rise above their level."""
+"""Spikes: delays that rise above their level."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
 
 
 def level_ns(answered: Series) -> NDArray[np.float64]:
-    """The median of the delays around each, within `LEVEL_NS` or nine probes, whichever is longer."""
+    """The median of the delays around each reply, within `LEVEL_NS` or nine probes, whichever is longer."""
     interval_ns = answered.interval_ns or LEVEL_NS
     window_ns = max(LEVEL_NS, 9 * interval_ns)
     # The window is a time, not a number of probes: where probes were lost, the same number would extend further.
