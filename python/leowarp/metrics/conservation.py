@@ -170,9 +170,12 @@ def _contradictions(tables: Tables) -> list[str]:
     sentences = []
     if tables.knows_drops:
         drops = tables.drops
-        drop_flow, drop_direction = floats(drops["flow"]), floats(drops["flow_direction"])
+        keys = 2 * floats(drops["flow"]) + floats(drops["flow_direction"])
+        names = dict(
+            zip(*(each.tolist() for each in np.unique(keys[~np.isnan(keys)], return_counts=True)), strict=True)
+        )
         for (flow, direction), (count,) in _sums(tables, "lost_pkts"):
-            named = int(((drop_flow == flow) & (drop_direction == direction)).sum())
+            named = names.get(2 * flow + direction, 0)
             if named != count:
                 way = "data" if direction == DATA else "back"
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")

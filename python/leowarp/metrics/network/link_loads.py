@@ -79,11 +79,10 @@ def _carried_bits(
     headers = np.array(beside_ip, dtype="int64") + ip_header_bytes
     pairs = _Pairs(flows)
     number = sent["flow"].to_numpy(dtype="int64")
-    frame = pd.DataFrame({
-        "pair": pairs.of(number, sent["direction"].to_numpy()),
-        "t_ns": sent["t_ns"].to_numpy(dtype="int64"),
-        "bits": 8 * (floats(sent["sent_bytes"]) + floats(sent["sent_pkts"]) * headers[number]),
-    })  # fmt: skip
+    # Arrays are used instead of a frame, which would hold a second copy of each of millions of rows.
+    pair_of = pairs.of(number, sent["direction"].to_numpy())
+    sent_ns = sent["t_ns"].to_numpy(dtype="int64")
+    sent_bits = 8 * (floats(sent["sent_bytes"]) + floats(sent["sent_pkts"]) * headers[number])
     lost = tables.drops
     # Packets of no flow (neighbour discovery, resets of an unknown port) are not in `bins` either, so they are left
     # out.
@@ -97,9 +96,10 @@ def _carried_bits(
         "bits": 8 * (length + headers[flow]),
     })  # fmt: skip
     found: dict[int, np.ndarray] = {}
-    for pair in np.unique(frame["pair"]):
+    for pair in np.flatnonzero(np.bincount(pair_of)):
         ways = _Ways(tables, pairs.names[pair])
-        ways.add(found, frame[frame["pair"] == pair], step_ns, steps)
+        mine = pair_of == pair
+        ways.add(found, sent_ns[mine], sent_bits[mine], step_ns, steps)
         ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
     for bits in found.values():
         for step in range(steps - 1, 0, -1):
@@ -134,13 +134,15 @@ class _Ways:
     def _at(self, t_ns: np.ndarray) -> np.ndarray:
         return np.searchsorted(self._t_ns, t_ns, side="right") - 1
 
-    def add(self, found: dict[int, np.ndarray], sent: pd.DataFrame, step_ns: int, steps: int) -> None:
+    def add(
+        self, found: dict[int, np.ndarray], sent_ns: np.ndarray, bits: np.ndarray, step_ns: int, steps: int
+    ) -> None:
         """Add the sent bits to every link of the path that was in force when they were sent."""
-        row = self._at(sent["t_ns"].to_numpy())
-        step = sent["t_ns"].to_numpy() // step_ns
+        row = self._at(sent_ns)
+        step = sent_ns // step_ns
         for place in np.unique(row[row >= 0]):
             mine = row == place
-            each = np.bincount(step[mine], weights=sent["bits"].to_numpy()[mine], minlength=steps)[:steps]
+            each = np.bincount(step[mine], weights=bits[mine], minlength=steps)[:steps]
             for direction in self._links[place]:
                 if direction is not None:
                     found.setdefault(direction, np.zeros(steps))[:] += each
