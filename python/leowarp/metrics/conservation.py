@@ -102,12 +102,12 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
     """Sums of columns of `bins` over the run, by flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
-    # Flow and direction are combined into one number, because sorting numbers is cheaper than grouping rows; `divmod`
+    # Flow and direction are combined into one small number, so that no rows need to be sorted or grouped; `divmod`
     # separates them.
-    keys, place = np.unique(2 * flows + directions, return_inverse=True)
+    keys = 2 * flows + directions
     # Sums of packets are exact in float64 up to 2^53.
-    sums = [np.bincount(place, weights=floats(bins[column]), minlength=len(keys)) for column in columns]
-    return [(divmod(int(key), 2), [int(each[index]) for each in sums]) for index, key in enumerate(keys)]
+    sums = [np.bincount(keys, weights=floats(bins[column])) for column in columns]
+    return [(divmod(key, 2), [int(each[key]) for each in sums]) for key in np.flatnonzero(np.bincount(keys)).tolist()]
 
 
 def uncounted_directions(tables: Tables) -> int:

@@ -48,7 +48,10 @@ def large_frame(
         found = _values(table.column(name), table.schema.field(name))
         return found if order is None else found.take(order)
 
-    return pd.DataFrame({name: values(name) for name in columns}, copy=False)
+    frame = pd.DataFrame({name: values(name) for name in columns}, copy=False)
+    # Arrow else keeps the memory in which it decoded the columns.
+    pa.default_memory_pool().release_unused()
+    return frame
 
 
 def _values(column: pa.ChunkedArray, field: pa.Field) -> Any:

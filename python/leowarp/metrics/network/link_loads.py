@@ -140,7 +140,7 @@ class _Ways:
         """Add the sent bits to every link of the path that was in force when they were sent."""
         row = self._at(sent_ns)
         step = sent_ns // step_ns
-        for place in np.unique(row[row >= 0]):
+        for place in np.flatnonzero(np.bincount(row[row >= 0])):
             mine = row == place
             each = np.bincount(step[mine], weights=bits[mine], minlength=steps)[:steps]
             for direction in self._links[place]:
