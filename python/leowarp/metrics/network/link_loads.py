@@ -28,6 +28,8 @@ from leowarp.metrics.inputs.tables import DATA, Tables, floats
 _HEADERS_BYTES = {"tcp": 46}
 _OTHER_HEADERS_BYTES = 22
 
+_ROWS_AT_ONCE = 1 << 18
+
 
 def link_loads(
     tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
@@ -78,11 +80,9 @@ def _carried_bits(
     beside_ip = [_HEADERS_BYTES.get(flow.kind, _OTHER_HEADERS_BYTES) for flow in flows]
     headers = np.array(beside_ip, dtype="int64") + ip_header_bytes
     pairs = _Pairs(flows)
-    number = sent["flow"].to_numpy(dtype="int64")
-    # Arrays are used instead of a frame, which would hold a second copy of each of millions of rows.
+    number, sent_ns = sent["flow"].to_numpy(), sent["t_ns"].to_numpy(dtype="int64")
     pair_of = pairs.of(number, sent["direction"].to_numpy())
-    sent_ns = sent["t_ns"].to_numpy(dtype="int64")
-    sent_bits = 8 * (floats(sent["sent_bytes"]) + floats(sent["sent_pkts"]) * headers[number])
+    sent_bytes, sent_pkts = floats(sent["sent_bytes"]), floats(sent["sent_pkts"])
     lost = tables.drops
     # Packets of no flow (neighbour discovery, resets of an unknown port) are not in `bins` either, so they are left
     # out.
@@ -98,8 +98,12 @@ def _carried_bits(
     found: dict[int, np.ndarray] = {}
     for pair in np.flatnonzero(np.bincount(pair_of)):
         ways = _Ways(tables, pairs.names[pair])
-        mine = pair_of == pair
-        ways.add(found, sent_ns[mine], sent_bits[mine], step_ns, steps)
+        mine = np.flatnonzero(pair_of == pair)
+        # There may be millions of rows, so copies are made of some at a time. Sums of whole bits are exact.
+        for begin in range(0, len(mine), _ROWS_AT_ONCE):
+            at = mine[begin : begin + _ROWS_AT_ONCE]
+            bits = 8 * (sent_bytes[at] + sent_pkts[at] * headers[number[at]])
+            ways.add(found, sent_ns[at], bits, step_ns, steps)
         ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
     for bits in found.values():
         for step in range(steps - 1, 0, -1):
@@ -116,8 +120,8 @@ class _Pairs:
         there = [(flow.source, flow.destination) for flow in flows]
         self.names: list[Pair] = list(dict.fromkeys([*there, *((b, a) for a, b in there)]))
         number = {pair: place for place, pair in enumerate(self.names)}
-        self._there = np.array([number[pair] for pair in there], dtype="int64")
-        self._back = np.array([number[b, a] for a, b in there], dtype="int64")
+        self._there = np.array([number[pair] for pair in there], dtype="int32")
+        self._back = np.array([number[b, a] for a, b in there], dtype="int32")
 
     def of(self, flow: np.ndarray, direction: np.ndarray) -> np.ndarray:
         return np.where(direction == DATA, self._there[flow], self._back[flow])
