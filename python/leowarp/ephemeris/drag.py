@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of SGP4's drag: when a mean orbit has decayed, or has grown implausibly.
+"""Limits of SGP4's drag. They tell when a mean orbit has decayed, or has grown implausibly.
 
 SGP4 multiplies the semi-major axis by the square of a polynomial in the time since the epoch (Spacetrack Report 3,
 section 6; `tempa` in Vallado's code). Far from the epoch, the square hides a negative factor: satellites that have

@@ -218,7 +218,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
             here = mine[mine["setting"] == name]
             for ordered, style in ORDERED.items():
                 there = here[here["resequencing"] == ordered]
-                # This is the goodput without delayed ACKs, because a quick reproduction has no other runs.
+                # The panel of goodput shows sessions without delayed ACKs: a quick reproduction has no other sessions.
                 off = there[there["delayed_ack"] == OFF]
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)

@@ -92,7 +92,8 @@ def held_text(frames: Frames) -> str:
 def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:
     """Growth of the window from 20 to `GROWN_PKTS[1]` packets, per ACK and per acknowledged segment."""
     trace = frames["growth"][name, delayed]
-    # In slow start, every packet in flight is acknowledged once per round trip. The socket counts the packets.
+    # In slow start, every packet in flight is acknowledged once per round trip. `delivered_pkts` is the
+    # socket's own count of acknowledged packets.
     grows = (trace.cwnd_pkts >= 20) & (trace.t_s <= trace.reaches_s(GROWN_PKTS[1]))
     if grows.sum() < 2:
         return float("nan"), float("nan")

@@ -335,8 +335,8 @@ class Relay:
             self._drop(connection)
 
     def _send(self, kind: Tell, number: int, value: int = 0) -> None:
-        # An increase of the window is not urgent, because everything that the guest has for this machine has arrived by
-        # then.
+        # `CREDIT` enlarges the peer's window. It is not urgent: whenever it is sent, all data that the guest had for
+        # this machine has already arrived.
         self._tell(FRAME.pack(kind, number, value), kind is not Tell.CREDIT)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

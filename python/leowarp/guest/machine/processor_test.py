@@ -8,7 +8,7 @@ import pytest
 
 from leowarp.guest.machine.processor import Processor
 
-# A separate family, because guests that run beside the tests also hold processors.
+# Guests that run beside the tests also reserve processors. A name of its own keeps the tests' reservations apart.
 FAMILY = f"leowarp test {os.getpid()}"
 
 needs_two = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor only")
