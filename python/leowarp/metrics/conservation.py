@@ -102,12 +102,12 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
     """Sums of columns of `bins` over the run, by flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
-    # Flow and direction are combined into one number, because sorting numbers is cheaper than grouping rows; `divmod`
+    # Flow and direction are combined into one small number, so that no rows need to be sorted or grouped; `divmod`
     # separates them.
-    keys, place = np.unique(2 * flows + directions, return_inverse=True)
+    keys = 2 * flows + directions
     # Sums of packets are exact in float64 up to 2^53.
-    sums = [np.bincount(place, weights=floats(bins[column]), minlength=len(keys)) for column in columns]
-    return [(divmod(int(key), 2), [int(each[index]) for each in sums]) for index, key in enumerate(keys)]
+    sums = [np.bincount(keys, weights=floats(bins[column])) for column in columns]
+    return [(divmod(key, 2), [int(each[key]) for each in sums]) for key in np.flatnonzero(np.bincount(keys)).tolist()]
 
 
 def uncounted_directions(tables: Tables) -> int:
@@ -170,9 +170,12 @@ def _contradictions(tables: Tables) -> list[str]:
     sentences = []
     if tables.knows_drops:
         drops = tables.drops
-        drop_flow, drop_direction = floats(drops["flow"]), floats(drops["flow_direction"])
+        keys = 2 * floats(drops["flow"]) + floats(drops["flow_direction"])
+        names = dict(
+            zip(*(each.tolist() for each in np.unique(keys[~np.isnan(keys)], return_counts=True)), strict=True)
+        )
         for (flow, direction), (count,) in _sums(tables, "lost_pkts"):
-            named = int(((drop_flow == flow) & (drop_direction == direction)).sum())
+            named = names.get(2 * flow + direction, 0)
             if named != count:
                 way = "data" if direction == DATA else "back"
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -29,21 +30,28 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     return frame
 
 
-def large_frame(columns: Sequence[str], read: Callable[[str], pa.Table]) -> pd.DataFrame:
+def large_frame(
+    columns: Sequence[str], read: Callable[[str], pa.Table], order: np.ndarray | None = None
+) -> pd.DataFrame:
     """The frame that `data_frame` returns without units, from a table that is read column by column.
 
     At most one column is held twice. With millions of rows, Arrow's table, the columns made from it, and pandas' joined
     blocks would together take three times the memory of the frame.
 
     read: Gives one column, as a table.
+    order: Indexes of the rows in the order in which the frame has them, shape (rows,). None: the table's order.
     Returns: The frame. Its columns may be read-only.
     """
 
     def values(name: str) -> Any:
         table = read(name)
-        return _values(table.column(name), table.schema.field(name))
+        found = _values(table.column(name), table.schema.field(name))
+        return found if order is None else found.take(order)
 
-    return pd.DataFrame({name: values(name) for name in columns}, copy=False)
+    frame = pd.DataFrame({name: values(name) for name in columns}, copy=False)
+    # Arrow else keeps the memory in which it decoded the columns.
+    pa.default_memory_pool().release_unused()
+    return frame
 
 
 def _values(column: pa.ChunkedArray, field: pa.Field) -> Any:

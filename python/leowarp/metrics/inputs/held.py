@@ -33,5 +33,6 @@ def make_room(tables: Any, name: str, rows: int) -> None:
             break
         if other is not None and other is not tables:
             other.release(entry[1])
-            _held.remove(entry)
+            # `remove` would compare the runs behind equal references, value by value.
+            _held[:] = [each for each in _held if each is not entry]
     _held.append((weakref.ref(tables), name, rows))

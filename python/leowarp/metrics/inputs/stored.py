@@ -20,6 +20,7 @@ from leowarp.base.metadata import decode_metadata
 from leowarp.metrics.inputs.channels import Channels, split_timeline
 from leowarp.metrics.inputs.held import make_room
 from leowarp.metrics.inputs.tables import (
+    FLOW_BY_FLOW,
     MANY_ROWS,
     NEEDED,
     ON_REQUEST,
@@ -168,7 +169,12 @@ class _Stored(Tables):
             _check_columns(table, (column,), f"{self._where}, table {name}", TABLES[name].arrow())
             return table
 
-        return large_frame(columns, read)
+        order = None
+        if name in FLOW_BY_FLOW:
+            flows = read("flow").column("flow").to_numpy()
+            if (flows[1:] < flows[:-1]).any():
+                order = np.argsort(flows, kind="stable")
+        return large_frame(columns, read, order)
 
     def on_request(self, name: str, *columns: str) -> pd.DataFrame:
         # Those of the constructor, as `dataclasses.replace` makes them, have all that they have in memory.
@@ -181,8 +187,7 @@ class _Stored(Tables):
         """Drop a table from memory, with what was selected from it; it is read again when it is next asked for."""
         vars(self).pop(name, None)
         self._rows.pop(name, None)
-        for key in [key for key in self._selected if key[0] == name]:
-            del self._selected[key]
+        self._selected.pop(name, None)
 
     def _planned(self, name: str) -> tuple[pd.DataFrame, Channels]:
         columns, channels = (ROUTE_COLUMNS if name == "routes" else TIMELINE_COLUMNS), Channels()

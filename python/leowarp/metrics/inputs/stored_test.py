@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from leowarp.metrics import metrics, read_tables
 from leowarp.metrics.inputs import held, stored
 from leowarp.metrics.inputs import tables as kept
-from leowarp.metrics.inputs.tables import ON_REQUEST, rows_by
+from leowarp.metrics.inputs.tables import FLOW_BY_FLOW, ON_REQUEST, rows_by
 from leowarp.trace import TABLES
 
 
@@ -28,11 +28,25 @@ def test_large_tables_give_the_same_numbers(run_dir, plan, result, all_are_large
 
 def test_a_large_table_equals_a_small_one_and_has_no_second_copy_by_flow(run_dir, tables, all_are_large):
     large = read_tables(run_dir)
-    for name in ("packets", "sockets", "timeline"):
+    for name in ("packets", "timeline"):
         pd.testing.assert_frame_equal(getattr(large, name), getattr(tables, name))
-    for flow in (0, 1):
-        large.of_flow("bins", flow)
-    assert [key for key in large._selected if key[0] == "bins"] == [("bins", 1)]
+    for name in FLOW_BY_FLOW:
+        by_flow = getattr(tables, name).sort_values("flow", kind="stable", ignore_index=True)
+        pd.testing.assert_frame_equal(getattr(large, name), by_flow)
+    for flow in (1, 0):
+        mine = large.of_flow("bins", flow)
+    assert list(large._selected["bins"]) == [0]
+    assert len(mine)
+    assert np.shares_memory(mine["t_ns"].to_numpy(), large.bins["t_ns"].to_numpy())
+
+
+@pytest.mark.parametrize("name", ["sockets", "bins", "packets", "drops"])
+def test_rows_of_a_flow_are_its_rows_in_their_order(run_dir, tables, all_are_large, name):
+    whole = getattr(tables, name)
+    for each in (tables, read_tables(run_dir)):
+        for flow in (0, 1, 99):
+            mine = whole[(whole["flow"] == flow).to_numpy(dtype=bool, na_value=False)]
+            pd.testing.assert_frame_equal(each.of_flow(name, flow).reset_index(drop=True), mine.reset_index(drop=True))
 
 
 def test_columns_of_pages_are_read_when_they_are_asked_for(tables):
@@ -53,12 +67,24 @@ def test_a_run_beside_another_gives_up_its_large_tables_and_reads_them_again(run
     assert len(second.packets) == rows
     assert "packets" not in vars(first)
     assert "flows" in vars(first)
-    assert not any(name == "packets" for name, _ in first._selected)
+    assert "packets" not in first._selected
     pd.testing.assert_frame_equal(first.packets, before)
     assert "packets" not in vars(second)
     # The tables of one run are never taken from it.
     assert len(first.bins) > held.FEW_ROWS
     assert "packets" in vars(first)
+
+
+def test_a_run_that_is_released_is_not_compared_with_others(run_dir, monkeypatch):
+    monkeypatch.setattr(held, "FEW_ROWS", 0)
+    monkeypatch.setattr(held, "_held", [])
+    first, second = read_tables(run_dir), read_tables(run_dir)
+    assert len(first.bins) == len(second.bins)
+    monkeypatch.setattr(held, "MOST_ROWS", 0)
+    # The list now begins with a table of the run that reads another one.
+    assert len(first.links)
+    assert set(vars(first)) & set(TABLES) == {"bins", "links"}
+    assert not set(vars(second)) & set(TABLES)
 
 
 @given(st.lists(st.one_of(st.integers(0, 4).map(float), st.just(np.nan))))

@@ -70,6 +70,11 @@ memory."""
 MANY_ROWS = 1 << 20
 """A table with more rows is read column by column, and the rows of one flow at a time are selected from it."""
 
+FLOW_BY_FLOW = ("sockets", "bins")
+"""Tables that are sorted by flow, with the rows of a flow in their order, if they have more than `MANY_ROWS` rows. The
+rows of a flow are then a part of each column, which is not copied. No number depends on the order of different flows'
+rows."""
+
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
 PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
@@ -127,24 +132,25 @@ class Tables:
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow. The rows are cached, because many numbers use them.
+        """Rows of one flow. The rows are cached, because many numbers use them; of a large table, those of the flow
+        that was asked for last.
 
         table: Name of a table with a column `flow`.
         Returns: DataFrame in the order of the table. The frame is shared; do not modify it.
         """
-        if (table, flow) not in self._selected:
+        selected = self._selected.setdefault(table, {})
+        if flow not in selected:
             frame = getattr(self, table)
             if table not in self._rows:
                 flows = frame["flow"]
-                self._rows[table] = rows_by(flows.to_numpy() if flows.dtype.kind in "iu" else floats(flows))
-            mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
+                found = rows_by(flows.to_numpy() if flows.dtype.kind in "iu" else floats(flows))
+                self._rows[table] = {key: _as_slice(at) for key, at in found.items()}
+            mine = self._rows[table].get(flow, slice(0, 0))
             if len(frame) > MANY_ROWS:
                 # The flows together would take the memory of the table once more.
-                for other in [key for key in self._selected if key[0] == table]:
-                    del self._selected[other]
-            # Most runs have one flow. The whole table is then returned without a copy.
-            self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
-        return self._selected[table, flow]
+                selected.clear()
+            selected[flow] = frame.iloc[mine]
+        return selected[flow]
 
     def on_request(self, table: str, *columns: str) -> pd.DataFrame:
         """Columns of a table, of `ON_REQUEST` or others, that are not kept; rows are in the table's order."""
@@ -216,11 +222,12 @@ class Tables:
         return {(node, destination): after for node, destination, after in names if isinstance(after, str)}
 
     @cached_property
-    def _selected(self) -> dict[tuple[str, int], pd.DataFrame]:
+    def _selected(self) -> dict[str, dict[int, pd.DataFrame]]:
+        """Results of `of_flow`, by table and flow."""
         return {}
 
     @cached_property
-    def _rows(self) -> dict[str, dict[Any, np.ndarray]]:
+    def _rows(self) -> dict[str, dict[Any, np.ndarray | slice]]:
         """Row indexes of each flow in the table's order, for tables with a column `flow`."""
         return {}
 
@@ -341,6 +348,11 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
     starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     values = ordered[np.append(0, starts)[: len(ordered)]]
     return dict(zip(values.tolist(), np.split(order, starts), strict=False))
+
+
+def _as_slice(at: np.ndarray) -> np.ndarray | slice:
+    """Ascending row indexes, as a slice if they follow one another. pandas selects a slice without copying its rows."""
+    return slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:

@@ -28,6 +28,8 @@ from leowarp.metrics.inputs.tables import DATA, Tables, floats
 _HEADERS_BYTES = {"tcp": 46}
 _OTHER_HEADERS_BYTES = 22
 
+_ROWS_AT_ONCE = 1 << 18
+
 
 def link_loads(
     tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int, ip_header_bytes: int = 20
@@ -78,12 +80,9 @@ def _carried_bits(
     beside_ip = [_HEADERS_BYTES.get(flow.kind, _OTHER_HEADERS_BYTES) for flow in flows]
     headers = np.array(beside_ip, dtype="int64") + ip_header_bytes
     pairs = _Pairs(flows)
-    number = sent["flow"].to_numpy(dtype="int64")
-    frame = pd.DataFrame({
-        "pair": pairs.of(number, sent["direction"].to_numpy()),
-        "t_ns": sent["t_ns"].to_numpy(dtype="int64"),
-        "bits": 8 * (floats(sent["sent_bytes"]) + floats(sent["sent_pkts"]) * headers[number]),
-    })  # fmt: skip
+    number, sent_ns = sent["flow"].to_numpy(), sent["t_ns"].to_numpy(dtype="int64")
+    pair_of = pairs.of(number, sent["direction"].to_numpy())
+    sent_bytes, sent_pkts = floats(sent["sent_bytes"]), floats(sent["sent_pkts"])
     lost = tables.drops
     # Packets of no flow (neighbour discovery, resets of an unknown port) are not in `bins` either, so they are left
     # out.
@@ -97,9 +96,14 @@ def _carried_bits(
         "bits": 8 * (length + headers[flow]),
     })  # fmt: skip
     found: dict[int, np.ndarray] = {}
-    for pair in np.unique(frame["pair"]):
+    for pair in np.flatnonzero(np.bincount(pair_of)):
         ways = _Ways(tables, pairs.names[pair])
-        ways.add(found, frame[frame["pair"] == pair], step_ns, steps)
+        mine = np.flatnonzero(pair_of == pair)
+        # There may be millions of rows, so copies are made of some at a time. Sums of whole bits are exact.
+        for begin in range(0, len(mine), _ROWS_AT_ONCE):
+            at = mine[begin : begin + _ROWS_AT_ONCE]
+            bits = 8 * (sent_bytes[at] + sent_pkts[at] * headers[number[at]])
+            ways.add(found, sent_ns[at], bits, step_ns, steps)
         ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
     for bits in found.values():
         for step in range(steps - 1, 0, -1):
@@ -116,8 +120,8 @@ class _Pairs:
         there = [(flow.source, flow.destination) for flow in flows]
         self.names: list[Pair] = list(dict.fromkeys([*there, *((b, a) for a, b in there)]))
         number = {pair: place for place, pair in enumerate(self.names)}
-        self._there = np.array([number[pair] for pair in there], dtype="int64")
-        self._back = np.array([number[b, a] for a, b in there], dtype="int64")
+        self._there = np.array([number[pair] for pair in there], dtype="int32")
+        self._back = np.array([number[b, a] for a, b in there], dtype="int32")
 
     def of(self, flow: np.ndarray, direction: np.ndarray) -> np.ndarray:
         return np.where(direction == DATA, self._there[flow], self._back[flow])
@@ -134,13 +138,15 @@ class _Ways:
     def _at(self, t_ns: np.ndarray) -> np.ndarray:
         return np.searchsorted(self._t_ns, t_ns, side="right") - 1
 
-    def add(self, found: dict[int, np.ndarray], sent: pd.DataFrame, step_ns: int, steps: int) -> None:
+    def add(
+        self, found: dict[int, np.ndarray], sent_ns: np.ndarray, bits: np.ndarray, step_ns: int, steps: int
+    ) -> None:
         """Add the sent bits to every link of the path that was in force when they were sent."""
-        row = self._at(sent["t_ns"].to_numpy())
-        step = sent["t_ns"].to_numpy() // step_ns
-        for place in np.unique(row[row >= 0]):
+        row = self._at(sent_ns)
+        step = sent_ns // step_ns
+        for place in np.flatnonzero(np.bincount(row[row >= 0])):
             mine = row == place
-            each = np.bincount(step[mine], weights=sent["bits"].to_numpy()[mine], minlength=steps)[:steps]
+            each = np.bincount(step[mine], weights=bits[mine], minlength=steps)[:steps]
             for direction in self._links[place]:
                 if direction is not None:
                     found.setdefault(direction, np.zeros(steps))[:] += each

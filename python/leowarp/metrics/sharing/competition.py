@@ -80,7 +80,9 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     of_pair, names = pd.factorize(pd.Series(pairs, dtype=object))
     rivals: dict[int, tuple[int, ...]] = dict.fromkeys(lives, ())
     together: dict[int, Spans] = {}
-    for place, number in enumerate(numbers.tolist()):
+    # Rivals are these numbers themselves. Of 2000 flows there are four million, and new ones would take 130 MB.
+    listed = numbers.tolist()
+    for place, number in enumerate(listed):
         from_ns, until_ns = np.maximum(starts, starts[place]), np.minimum(stops, stops[place])
         least_ns = np.maximum(LEAST_NS, LEAST_RATIO * np.maximum(stops - starts, stops[place] - starts[place]))
         # Paths are compared only if the lives of two flows overlap for long enough.
@@ -95,7 +97,7 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
             if len(mine):
                 spans = both(spans, common)
                 spans = both(spans, np.array([[from_ns[mine].max(), until_ns[mine].min()]]))
-                found += numbers[mine].tolist()
+                found += [listed[each] for each in mine.tolist()]
         rivals[number] = tuple(sorted(found))
         if found:
             together[number] = spans

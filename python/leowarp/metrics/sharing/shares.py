@@ -144,8 +144,9 @@ class _Rates:
     def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
         """Goodput of each flow of a group in bit/s. None if the goodput of any of them is unknown."""
         rates = []
+        times = spans.tobytes()
         for number in group:
-            key = (number, spans.tobytes())
+            key = (number, times)
             if key not in self._known:
                 self._known[key] = self._rate(number, spans)
             rate = self._known[key]
