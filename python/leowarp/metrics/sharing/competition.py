@@ -80,7 +80,7 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     of_pair, names = pd.factorize(pd.Series(pairs, dtype=object))
     rivals: dict[int, tuple[int, ...]] = dict.fromkeys(lives, ())
     together: dict[int, Spans] = {}
-    # Rivals are these numbers themselves. Of 2000 flows there are four million, and new ones would take 130 MB.
+    # Rivals are these numbers themselves. 2000 flows have four million pairs, for which new integers would take 130 MB.
     listed = numbers.tolist()
     for place, number in enumerate(listed):
         from_ns, until_ns = np.maximum(starts, starts[place]), np.minimum(stops, stops[place])
