@@ -28,6 +28,7 @@ from same_cases import Case, examples, networks, study_runs
 COSTS = {"cpu_s", "wall_s"}
 # Columns that were added later. Without these columns, the files must be equal to the byte.
 ADDED = [
+    "connection_bytes",
     "copied_pkts",
     "copied_bytes",
     "refused",
