@@ -18,8 +18,6 @@ from leowarp.base.errors import TraceError
 from leowarp.base.layout import PLAN, SUMMARY
 from leowarp.base.nodes import host_node, station_of
 
-State = tuple[int, int, int, int]
-
 
 class Flow(NamedTuple):
     """The kind of a flow and the stations at its ends, which every file names."""
@@ -93,14 +91,14 @@ def _refuse_other(run: Path, name: str, told: Sequence[Flow], hint: str) -> None
 def _planned(run: Path) -> tuple[Flow, ...] | None:
     """Flows of a plan; None if there is no readable plan."""
     try:
-        status = (run / PLAN).lstat()
+        state = plainfiles.state(run / PLAN)
     except OSError:
         return None
-    return _flows_of(run / PLAN, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+    return _flows_of(run / PLAN, state)
 
 
 @lru_cache(maxsize=16)
-def _flows_of(path: Path, state: State) -> tuple[Flow, ...] | None:
+def _flows_of(path: Path, state: plainfiles.State) -> tuple[Flow, ...] | None:
     try:
         document = tomltext.loads(plainfiles.read(path, plainfiles.MOST_TOML_BYTES).decode())
         flows = document.get("flows", [])

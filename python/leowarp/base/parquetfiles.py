@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.base import footers
+from leowarp.base import footers, plainfiles
 from leowarp.base.errors import HostError, TraceError
 from leowarp.base.machine.memory import usable_memory_bytes
 from leowarp.base.plainfiles import kind_of
@@ -235,14 +235,13 @@ class _Size:
 def _footer(path: Path) -> pq.FileMetaData:
     """A file's footer, if its size is within the limit; decoded once per state of the file."""
     refuse_strange(path)
-    status = path.stat()
-    return _footer_of(path, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+    return _footer_of(path, plainfiles.state(path))
 
 
 # Footers of the tables of one run are cached: each footer is needed for its schema, for its size, and when the table is
 # read.
 @lru_cache(maxsize=32)
-def _footer_of(path: Path, state: tuple[int, int, int, int]) -> pq.FileMetaData:
+def _footer_of(path: Path, state: plainfiles.State) -> pq.FileMetaData:
     import pyarrow.parquet as pq
 
     if (why := footers.why_too_large(path)) is not None:

@@ -15,7 +15,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from leowarp.base.errors import ScenarioError
 
@@ -100,6 +100,21 @@ def kind_of(mode: int) -> str:
         stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFDIR: "a directory",
     }  # fmt: skip
     return kinds.get(stat.S_IFMT(mode), "no plain file")
+
+
+class State(NamedTuple):
+    """Properties that change when a file is written: its device, inode, size, and time of the last change."""
+
+    device: int
+    inode: int
+    size_bytes: int
+    changed_ns: int
+
+
+def state(path: Path) -> State:
+    """The state of a file now. Raises OSError if the file does not exist."""
+    status = path.stat()
+    return State(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def refuse_link(path: Path) -> None:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from leowarp.base import neighbours, plainfiles
 from leowarp.base.checksums import sha256_of_file
@@ -96,7 +96,7 @@ def refuse_changed(
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
-    listed = _files_of(run / MANIFEST, state(run / MANIFEST))
+    listed = _files_of(run / MANIFEST, plainfiles.state(run / MANIFEST))
     # Manifests of the first versions list no files, or only those of a report that was made later.
     if all(other.startswith(f"{REPORT}/") for other in listed):
         return
@@ -105,7 +105,7 @@ def refuse_changed(
             f"cannot read {run / name}: {MANIFEST} beside it does not list it, so it is of another run",
             hint=f"leowarp verify {run} --files names all such files; {_again(run)}",
         )
-    now = state(run / name)
+    now = plainfiles.state(run / name)
     if now.size_bytes > most_bytes:
         error = plainfiles.too_long(run / name, most_bytes)
         raise TraceError(f"cannot read {run / name}: {error.strerror}", hint=if_longer or _again(run))
@@ -116,28 +116,13 @@ def refuse_changed(
         )
 
 
-class State(NamedTuple):
-    """Properties that change when a file is written: its device, inode, size, and time of the last change."""
-
-    device: int
-    inode: int
-    size_bytes: int
-    changed_ns: int
-
-
-def state(path: Path) -> State:
-    """The state of a file now. Raises OSError if the file does not exist."""
-    status = path.stat()
-    return State(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-
-
 @lru_cache(maxsize=64)
-def _files_of(manifest: Path, state: State) -> dict[str, str]:
+def _files_of(manifest: Path, state: plainfiles.State) -> dict[str, str]:
     return dict(read_manifest(manifest.parent).get("files", {}))
 
 
 @lru_cache(maxsize=4096)
-def _sha256_of(path: Path, state: State) -> str:
+def _sha256_of(path: Path, state: plainfiles.State) -> str:
     return sha256_of_file(path)
 
 

@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.base import layout, neighbours, parquetfiles, recorded
+from leowarp.base import layout, neighbours, parquetfiles, plainfiles, recorded
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,7 @@ def read(
     parquetfiles.refuse_strange(run / name, hint=hint)
     # This check comes before decoding: a file that the manifest does not list never reaches Arrow.
     _refuse_changed(run, name)
-    _refuse_large(tuple((path, recorded.state(path)) for path in _tables_beside(run, name)))
+    _refuse_large(tuple((path, plainfiles.state(path)) for path in _tables_beside(run, name)))
     table = parquetfiles.read_table(run / name, columns=columns, filters=filters, is_bounded=True, hint=hint)
     neighbours.refuse_other_table(run, name, table.schema.metadata, _OF_ANOTHER.format(run=run))
     return table
@@ -67,7 +67,7 @@ def rows(run: Path, name: str) -> int:
 
 def _refuse_changed(run: Path, name: str) -> None:
     # A table takes at least its size on disk once it is decoded.
-    disk_bytes = recorded.state(run / name).size_bytes
+    disk_bytes = plainfiles.state(run / name).size_bytes
     limit_bytes = parquetfiles.memory_limit_bytes(disk_bytes)
     recorded.refuse_changed(run, name, most_bytes=limit_bytes, if_longer=parquetfiles.how_to_raise(2 * disk_bytes))
 
@@ -80,5 +80,5 @@ def _tables_beside(run: Path, name: str) -> list[Path]:
 
 
 @functools.lru_cache(maxsize=64)
-def _refuse_large(tables: tuple[tuple[Path, recorded.State], ...]) -> None:
+def _refuse_large(tables: tuple[tuple[Path, plainfiles.State], ...]) -> None:
     parquetfiles.refuse_large([path for path, _ in tables])

@@ -27,7 +27,7 @@ _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
 """Steps for slopes, of a share, a probability and a logarithm: wide enough for the simulation's noise."""
 _RANKED = 20
-"""Of so many runs, the longest tells `outage_max`; of twice as many the second longest, and so on. The longest of all
+"""`outage_max` is found from the longest of 20 runs, the second longest of 40, and so on. The longest of all
 may be two outages that overlap."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
 """Values of `outage_max` that are tried for the interval, over the estimate."""

@@ -258,23 +258,16 @@ def test_a_plan_that_asks_a_kernel_of_the_shelf_for_what_it_is_without_is_refuse
 
 
 @pytest.mark.parametrize("kernel", ["default", "plain", "stock", "6.12+bbr3"])
-def test_a_run_over_ipv6_is_refused_by_a_kernel_of_the_shelf_that_has_none(tmp_path, kernel):
+@pytest.mark.parametrize(
+    ("change", "lacks"),
+    [("network.family=ipv6", "it has no IPv6"), ("flows.0.protocol=mptcp", "it has no Multipath TCP")],
+)
+def test_a_kernel_of_the_shelf_without_ipv6_or_multipath_tcp_refuses_it(tmp_path, kernel, change, lacks):
     (tmp_path / "chain.toml").write_text(CHAIN)
-    changes = ["network.family=ipv6", "network.link_model=netem"]
+    changes = [change, "network.link_model=netem"]
     left_out.check_fits(scenario.resolve(scenario.load(tmp_path / "chain.toml", changes)))
     plan = scenario.resolve(scenario.load(tmp_path / "chain.toml", [*changes, f"guest.kernel={kernel}"]))
-    with pytest.raises(ScenarioError, match="it has no IPv6") as caught:
-        left_out.check_fits(plan)
-    assert caught.value.hint == 'write --kernel 6.12+net, or guest.kernel = "6.12+net"'
-
-
-@pytest.mark.parametrize("kernel", ["default", "plain", "stock", "6.12+bbr3"])
-def test_a_connection_of_multipath_tcp_is_refused_by_a_kernel_of_the_shelf_that_has_none(tmp_path, kernel):
-    (tmp_path / "chain.toml").write_text(CHAIN)
-    changes = ["flows.0.protocol=mptcp", "network.link_model=netem"]
-    left_out.check_fits(scenario.resolve(scenario.load(tmp_path / "chain.toml", changes)))
-    plan = scenario.resolve(scenario.load(tmp_path / "chain.toml", [*changes, f"guest.kernel={kernel}"]))
-    with pytest.raises(ScenarioError, match="it has no Multipath TCP") as caught:
+    with pytest.raises(ScenarioError, match=lacks) as caught:
         left_out.check_fits(plan)
     assert caught.value.hint == 'write --kernel 6.12+net, or guest.kernel = "6.12+net"'
 
