@@ -65,19 +65,20 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
         np.sort(np.abs(np.where(changes >= share, one_ns - other_ns, 0.0) + rest_ns)) for share in _SHARES.tolist()
     ]
 
-    def kept(drawn_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-        values_ns = np.sort(drawn_ns)
-        upper = np.arange(1, len(values_ns) + 1) / len(values_ns)
-        distances = []
-        for made in made_ns:
-            below = np.searchsorted(made, values_ns, side="right") / len(made)
-            distances.append(max(np.abs(below - upper).max(), np.abs(below - upper + 1.0 / len(values_ns)).max()))
+    ordered_ns = np.sort(steps_ns)
+    below = np.array([np.searchsorted(made, ordered_ns, side="right") / len(made) for made in made_ns])
+    upper = np.arange(1, len(steps_ns) + 1) / len(steps_ns)
+
+    def kept(places: NDArray[np.float64]) -> NDArray[np.float64]:
+        apart = below[:, np.sort(places).astype(np.int64)] - upper
+        distances = np.maximum(np.abs(apart).max(axis=1), np.abs(apart + upper[0]).max(axis=1))
         return np.asarray(_SHARES[int(np.argmin(distances))])
 
-    low, high = resampled(steps_ns, kept)
+    every = np.arange(len(steps_ns), dtype=np.float64)
+    low, high = resampled(every, kept)
     stays = Estimate(
         "base_kept",
-        float(kept(steps_ns)),
+        float(kept(every)),
         max(float(low) - _APART, 0.0),
         min(float(high) + _APART, 1.0),
         len(steps_ns),

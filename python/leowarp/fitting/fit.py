@@ -12,7 +12,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.fitting.base import fit_base
 from leowarp.fitting.bursts import fit_bursts
 from leowarp.fitting.capacity import carried, fit_capacity
-from leowarp.fitting.estimate import Estimate, Untold
+from leowarp.fitting.estimate import Estimate, Untold, number
 from leowarp.fitting.handover import fit_handover
 from leowarp.fitting.jitter import fit_jitter, simulated_ns
 from leowarp.fitting.losses import fit_losses, retransmitted
@@ -78,7 +78,7 @@ class Fit:
         for told in self.recordings:
             for one in told.estimates:
                 probed = found[one.key][0]
-                if one.of == "segments" and probed.of != "segments" and _number(one) < _number(probed):
+                if one.of == "segments" and probed.of != "segments" and number(one) < number(probed):
                     # Probes that a router drops by policy look like losses; TCP cannot have lost more than it
                     # retransmitted.
                     found[one.key] = (one, told.source)
@@ -222,13 +222,8 @@ def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[
             if isinstance(one.value, str):
                 found[attribute] = one.value
             else:
-                found[attribute] = round(_number(one)) if attribute.endswith("_ns") else _number(one)
+                found[attribute] = round(number(one)) if attribute.endswith("_ns") else number(one)
     return found
-
-
-def _number(estimate: Estimate) -> float:
-    assert not isinstance(estimate.value, tuple | str), "of one number"
-    return estimate.value
 
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.fitting.estimate import Estimate, Untold
+from leowarp.fitting.estimate import TAIL, Estimate, Untold
 from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.probes import pings
 from leowarp.media.access.slots import Slots
@@ -27,8 +27,8 @@ _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
 _ROUNDS, _SEEDS = 2, 5
 _HALVES_NS = np.concatenate([np.arange(0.0, 20e6, 1e6), np.arange(20e6, 60e6, 4e6), np.arange(60e6, 201e6, 20e6)])
-_SAMPLES = 500
-_TESTED = np.array([0.0125, 0.9875])
+_SAMPLES = 2000
+_TESTED = np.array([TAIL / 2.0, 1.0 - TAIL / 2.0])
 _SPACING_NS = 4_000_000_000
 
 
@@ -76,7 +76,7 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
 def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Intervals of shortest and longest hold: of all pairs that could have made such a median and such a width.
 
-    Each of the two is tested at half of 5 %, so that both hold in 95 of 100 cases. The jitter alone makes peaks differ:
+    Each of the two is tested at half of 1 %, so that both hold in 99 of 100 cases. The jitter alone makes peaks differ:
     narrow ranges of holds cannot be told from none, which a resampling of the peaks would not show.
 
     Parameters

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from leowarp.fitting.estimate import Estimate, Untold
+from leowarp.fitting.estimate import TAIL, Estimate, Untold, number
 from leowarp.fitting.slotted import Slotted
 from leowarp.fitting.spread import fit_spread
 from leowarp.media.access.delays import jitter_rows, up_step_frames
@@ -29,13 +29,14 @@ _DENSE_NS = 30_000_000
 
 _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
-_ROUNDS, _FAR_ROUNDS = 9, 3
+_ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
 _SHAPES = ("uniform", "exponential")
-_CHANCE_SEEDS = range(1, 7)
+_CHANCE_SEEDS = range(1, 41)
 """Simulations of one jitter for all slots: their noise would look like a spread in every recording alike."""
 _FITS = 30.0
 """Of some nine statistics: a shape that is this near needs no other beside it."""
-_DAMPING = 0.02
+_DAMPING, _FURTHEST = 0.02, 0.7
+"""Of normal equations; most change of a logarithm in one step."""
 _TRIMMED = 0.2
 """At either end, of sparse probes: a few slots of bad sky are not the jitter's. With dense probes steps are fitted too,
 and these drift where slots are left out (seed 1 of design/fit-coverage.py: 12 ms where 28 is true)."""
@@ -105,13 +106,13 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     tried = []
     for shape in _SHAPES if "up" in ways else (access.jitter_up_shape,):
         shaped = dataclasses.replace(access, jitter_up_shape=shape)
-        made = [
-            simulated_ns(shaped, taken.series.t_ns, ways, seed, taken.until_ns, taken.begins_ns)
-            for seed in _CHANCE_SEEDS
-        ]
-        spread = fit_spread(widths_ns, np.concatenate([_widths_ns(taken, one) for one in made]))
+        spread = fit_spread(widths_ns, _chance_widths_ns(taken, shaped, ways))
         assert isinstance(spread.value, float)
         found, distance = _fitted(taken, dataclasses.replace(shaped, jitter_spread_ratio=spread.value), ways)
+        # Longer steps differ more by chance, and the first jitter was not the recording's.
+        means: dict[str, Any] = {f"{one.key}_ns": round(number(one)) for one in found.estimates}
+        own = dataclasses.replace(shaped, **means)
+        spread = fit_spread(widths_ns, _chance_widths_ns(taken, own, ways))
         tried.append((distance, shape, spread, found))
         if distance <= _FITS:
             break
@@ -138,7 +139,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     slots = len(measured)
     target = _middle(measured, trimmed)
     # Covariance of the recording plus that of the mean of equally long simulations.
-    covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * _covariance(measured, trimmed)
+    covariance = (1.0 + 1.0 / _LAST_SEEDS) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
     def moments(logs: NDArray[np.float64], seed: int = 1) -> NDArray[np.float64]:
@@ -152,8 +153,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     slopes = np.zeros((len(target), len(logs)))
     settled: list[NDArray[np.float64]] = []
     every: list[NDArray[np.float64]] = []
-    for number in range(_ROUNDS):
-        seed = number + 1
+    for trial in range(_ROUNDS):
+        seed = trial + 1
         here = moments(logs, seed)
         slope = np.zeros_like(slopes)
         for place, name in enumerate(parameters):
@@ -161,22 +162,22 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
             step[place] = apart = _STEP_OF_STEPS if name == "jitter_step_ns" else _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * apart)
         # The first rounds are far off; later ones differ by the simulation's draws, and their mean has less of these.
-        fresh = max(number - _FAR_ROUNDS + 1, 1)
+        fresh = max(trial - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
-        normal = slopes.T @ (weights[:, None] * slopes)
-        # Least squares with slight damping: if two directions are hard to distinguish, neither diverges.
-        damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
-        gain = np.linalg.solve(damped, slopes.T @ (weights * (target - here)))
-        logs = np.clip(logs + np.clip(gain, -0.7, 0.7), bounds[:, 0], bounds[:, 1])
-        if number >= _FAR_ROUNDS:
+        logs = np.clip(logs + _step(slopes, weights, target - here), bounds[:, 0], bounds[:, 1])
+        if trial >= _FAR_ROUNDS:
             settled.append(logs)
             every.append(slope)
     logs = np.mean(settled, axis=0)
     normal = slopes.T @ (weights[:, None] * slopes)
     inverse = np.linalg.pinv(normal)
+    # The same few simulations in every fit would be off alike in every fit: a last step with more of them.
+    apart = target - np.mean([moments(logs, seed) for seed in range(1, _LAST_SEEDS + 1)], axis=0)
+    before, logs = logs, np.clip(logs + _step(slopes, weights, apart), bounds[:, 0], bounds[:, 1])
+    apart = apart - slopes @ (logs - before)
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
     errors = np.sqrt(np.maximum(np.diag(spread), _without_noise(every, weights, covariance)))
-    wide = float(student.ppf(0.975, slots - 1))
+    wide = float(student.ppf(1.0 - TAIL, slots - 1))
     estimates: list[Estimate] = []
     untold: list[Untold] = []
     free = bounds[:, 0].tolist(), bounds[:, 1].tolist()
@@ -199,8 +200,28 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
         if way not in ways:
             only = "jitter_up" if way == "up" else "jitter"
             untold.append(Untold(only, f"the series is of the way {ways[0]} alone"))
-    apart = target - np.mean([moments(logs, seed) for seed in range(1, _ROUNDS + 1)], axis=0)
     return Jitter(tuple(estimates), tuple(untold)), float((weights * apart**2).sum())
+
+
+def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Change of the logarithms that makes statistics up for a difference, with slopes as they are.
+
+    Least squares with slight damping: if two directions are hard to distinguish, neither diverges.
+    """
+    normal = slopes.T @ (weights[:, None] * slopes)
+    damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
+    return np.clip(np.linalg.solve(damped, slopes.T @ (weights * apart)), -_FURTHEST, _FURTHEST)
+
+
+def _chance_widths_ns(taken: Slotted, access: Access, ways: tuple[str, ...]) -> NDArray[np.float64]:
+    """Widths as `_widths_ns` of many simulations with one jitter for all slots."""
+    alike = dataclasses.replace(access, jitter_spread_ratio=0.0)
+    return np.concatenate(
+        [
+            _widths_ns(taken, simulated_ns(alike, taken.series.t_ns, ways, seed, taken.until_ns, taken.begins_ns))
+            for seed in _CHANCE_SEEDS
+        ]
+    )
 
 
 def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -280,7 +301,8 @@ def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
     """Quantiles of the values of each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
-    known = np.unique(slot if of is None else of)
+    of = slot if of is None else of
+    known = of[np.flatnonzero(np.diff(of, prepend=-1))]
     found = np.full((len(known), len(at)), np.nan)
     # Probes are in order of time, so that those of a slot lie together.
     edges = np.searchsorted(slot, np.append(known, known[-1:] + 1)).tolist()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from leowarp.fitting.bursts import SEGMENT_BYTES
-from leowarp.fitting.estimate import Estimate, Untold, resampled, share_interval
+from leowarp.fitting.estimate import TAIL, Estimate, Untold, resampled, share_interval
 from leowarp.fitting.jitter import simulated_ns
 from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.outages import outages_ns
@@ -31,7 +31,7 @@ _RANKED = 20
 may be two outages that overlap."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
 """Values of `outage_max` that are tried for the interval, over the estimate."""
-_RECORDINGS = 400
+_RECORDINGS = 2000
 _PHASE_NS = 100_000_000
 """Reconfigurations are found in the data to about this."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
@@ -154,7 +154,7 @@ def _outages(
     # A resample has no outage that is longer than the longest seen, so that its largest values are not an interval.
     low, high = ends
     # More outages around one reconfiguration merge more often, and then shorter ones make as long a run.
-    for end, other, quantile in ((low, high, 0.975), (high, low, 0.025)):
+    for end, other, quantile in ((low, high, 1.0 - TAIL), (high, low, TAIL)):
         values = np.array([found[0], other[1], found[2]])
         end[2] = _longest(probes, access, values, isolated_ratio, quantile, longest, len(counts))
     note = f"{len(logs)} runs of lost probes around {len(counts)} reconfigurations, matched by the profile's"

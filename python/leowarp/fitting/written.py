@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from leowarp.base import printable, units
-from leowarp.fitting.estimate import Estimate
+from leowarp.fitting.estimate import LEVEL, Estimate
 from leowarp.fitting.fit import Fit
 from leowarp.scenario.schema import Access
 from leowarp.scenario.text.key import keys
 from leowarp.scenario.write import quoted
+
+LEVEL_TEXT = f"{100 * LEVEL:g} %"
 
 
 def preset_text(fit: Fit) -> str:
@@ -29,15 +31,15 @@ def shown(key: str, value: float) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """The 95 % interval as text."""
+    """The interval as text: `9.1 ms to 12 ms`, pairs in a row for quantiles."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
     if isinstance(estimate.low, tuple):
         assert isinstance(estimate.high, tuple)
         ends = zip(estimate.low, estimate.high, strict=True)
-        return "95 %: " + ", ".join(f"{shown(estimate.key, a)} to {shown(estimate.key, b)}" for a, b in ends)
+        return ", ".join(f"{shown(estimate.key, a)} to {shown(estimate.key, b)}" for a, b in ends)
     assert not isinstance(estimate.high, tuple)
-    return f"95 %: {shown(estimate.key, estimate.low)} to {shown(estimate.key, estimate.high)}"
+    return f"{shown(estimate.key, estimate.low)} to {shown(estimate.key, estimate.high)}"
 
 
 def value_text(estimate: Estimate) -> str:
@@ -68,7 +70,8 @@ def _lines(fit: Fit) -> Iterator[str]:
     yield f'profile = "{fit.profile}"'
     for key, (estimate, source) in fit.chosen.items():
         of = f"n = {estimate.count} {estimate.of}, {printable.one_line(Path(source).name)}"
-        yield f"# {interval_text(estimate)}; {of}; {estimate.note}"
+        level = "" if estimate.low is None else f"{LEVEL_TEXT}: "
+        yield f"# {level}{interval_text(estimate)}; {of}; {estimate.note}"
         yield f"{key} = {value_text(estimate)}"
     if any(key == "base_rtts" for key in fit.chosen):
         yield ""

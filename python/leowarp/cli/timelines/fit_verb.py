@@ -51,7 +51,7 @@ def fit(
     from leowarp.cli.timelines.described import measurements
     from leowarp.fitting import fit as fitted
     from leowarp.fitting import preset_text
-    from leowarp.fitting.written import interval_text, value_text
+    from leowarp.fitting.written import LEVEL_TEXT, interval_text, value_text
     from leowarp.scenario.media.access import PROFILE_FILES
     from leowarp.scenario.schema import Access
     from leowarp.scenario.text.key import keys
@@ -80,13 +80,13 @@ def fit(
             note(f"{one.source}: {line}")
     print_table(
         f"{profile}, fitted",
-        ("key", "value", "95 % interval", "n", "of", "recording"),
+        ("key", "value", f"{LEVEL_TEXT} interval", "n", "of", "recording"),
         [
-            (key, value_text(estimate), interval_text(estimate).removeprefix("95 %: "), estimate.count, estimate.of,
+            (key, value_text(estimate), interval_text(estimate), estimate.count, estimate.of,
              Path(source).name)
             for key, (estimate, source) in result.chosen.items()
         ],
-        text=("key", "value", "95 % interval", "of", "recording"),
+        text=("key", "value", f"{LEVEL_TEXT} interval", "of", "recording"),
     )  # fmt: skip
     print_table("not told", ("key", "why"), list(result.untold.items()), text=("key", "why"))
     if out is not None:
