@@ -3,9 +3,9 @@
 
     PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--jobs 2] [--rows coverage.jsonl]
 
-Of each key and kind of recording: in how many of the seeds the 95 % interval holds the truth, the median of the
-estimates, and the median width of the intervals. No kernel: pings are walked over the profile's tables. A fit whose row
-is in the file is not made again.
+Of each key and kind of recording: in how many of the seeds the interval (of a nominal 99 %) holds the truth, the median
+of the estimates, and the median width of the intervals. No kernel: pings are walked over the profile's tables. A fit
+whose row is in the file is not made again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from support.fitted import KINDS, estimates_of, truths
 
 def fitted(name: str, seed: int) -> dict[str, object]:
     """A row of the file."""
-    return {"kind": name, "seed": seed, "found": estimates_of(KINDS[name], seed)}
+    return {"kind": name, "seed": seed, "found": estimates_of(name, seed)}
 
 
 def main() -> None:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from leowarp.fitting import fit
+from leowarp.fitting import Fit, fit
 from leowarp.timeline.recordings import Measurement
 from support.probes import pings, profile_for
 
@@ -60,10 +61,16 @@ def truths(kind: Kind) -> dict[str, float]:
     return plain | {"base_rtts, median": 24e6}
 
 
-def estimates_of(kind: Kind, seed: int) -> dict[str, tuple[float, float, float]]:
+@cache
+def fit_of(name: str, seed: int) -> Fit:
+    """The fit to a recording of one of `KINDS`."""
+    return fit([recording(KINDS[name], seed)])
+
+
+def estimates_of(name: str, seed: int) -> dict[str, tuple[float, float, float]]:
     """Maps each key to its fitted value and interval; for quantiles, that of the median."""
     found = {}
-    for key, (estimate, _) in fit([recording(kind, seed)]).chosen.items():
+    for key, (estimate, _) in fit_of(name, seed).chosen.items():
         if key == "base_rtts":
             assert isinstance(estimate.value, tuple)
             assert isinstance(estimate.low, tuple)

@@ -34,6 +34,8 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
         For the capacity, which the transfer bounds from below alone.
     """
     told = ~np.isnan(transfer.retransmissions)
+    if not transfer.rate_bps.any():
+        return [], [Untold(KEY, "nothing was carried")]
     if not told.all():
         return [], [Untold(KEY, "the transfer's file does not say when segments were sent again")]
     interval_ns = float(np.median(transfer.length_ns))

@@ -25,6 +25,12 @@ from leowarp.timeline.recordings.measurement import Measurement
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 _FEWEST_SLOTS = 8
+_SURE = 0.8
+_RECORD_HINT = "a ping of four minutes and more, or iperf3 -J -i 0.1 of a minute and more, tells something"
+_REPLAY_HINT = (
+    "profiles are of links that reconfigure: if this one does, probe it more often (ping -D -i 0.1); any recording is "
+    "replayed by [measured] file = ... in a scenario"
+)
 _PUBLISHED_NS = 300_000_000
 """A phase this close to the published one is assumed to be equal to it, because the clocks of recorders may be off by
 this much."""
@@ -124,10 +130,8 @@ def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", acces
     told = tuple(_told(one, start) for one in measurements)
     if not any(one.estimates for one in told):
         reasons = "; ".join(f"{one.source}: {one.untold[0].why}" for one in told if one.untold)
-        raise ScenarioError(
-            f"nothing to fit: {reasons}",
-            "a ping of four minutes and more, or iperf3 -J -i 0.1 of a minute and more, tells something",
-        )
+        known = all(_surely_unscheduled(one.description) for one in told)
+        raise ScenarioError(f"nothing to fit: {reasons}", _REPLAY_HINT if known else _RECORD_HINT)
     return Fit(profile, told)
 
 
@@ -149,8 +153,7 @@ def _told(measurement: Measurement, access: Access) -> Told:
     if probed and measurement.series:
         description = describe(measurement)
         if description.schedule is None:
-            why = "nothing in it keeps a schedule, and the profile is one of slots"
-            untold.append(Untold("base_rtts", why))
+            untold.append(Untold("base_rtts", _unscheduled(description)))
         else:
             schedule = description.schedule
             _schedule(description, access, estimates)
@@ -162,9 +165,27 @@ def _told(measurement: Measurement, access: Access) -> Told:
         if transfer is not None:
             _add(carried(transfer, access, schedule), estimates, untold)
             _add(fit_bursts(transfer, access), estimates, untold)
-            if (again := retransmitted(transfer)) is not None:
+            again = retransmitted(transfer)
+            if isinstance(again, Estimate):
                 estimates.append(again)
+            elif again is not None:
+                untold.append(again)
     return Told(measurement.source, description, tuple(estimates), tuple(untold))
+
+
+def _surely_unscheduled(description: Description | None) -> bool:
+    finding = None if description is None else description.finding
+    return finding is not None and finding.schedule is None and finding.confidence_ratio >= _SURE
+
+
+def _unscheduled(description: Description) -> str:
+    finding = description.finding
+    assert finding is not None, "searched"
+    span = f"{description.span_ns / 1e9:.3g} s"
+    if _surely_unscheduled(description):
+        sure = f"{100 * finding.confidence_ratio:.3g} % sure"
+        return f"in {span} no delay or loss keeps a period ({sure}), and the profile is one of slots"
+    return f"{description.samples} probes in {span} are too few, or their delays too unclear, to find slots"
 
 
 def _add(found: tuple[list[Estimate], list[Untold]], estimates: list[Estimate], untold: list[Untold]) -> None:

@@ -10,13 +10,20 @@ from scipy.stats import binom
 
 from leowarp.base.errors import ScenarioError
 from leowarp.fitting import fit, preset_text
+from leowarp.fitting.bursts import fit_bursts
 from leowarp.fitting.estimate import resampled, share_interval
+from leowarp.fitting.jitter import _chance_widths_ns
+from leowarp.fitting.losses import retransmitted
+from leowarp.fitting.slotted import slotted
 from leowarp.scenario import load, resolve
+from leowarp.scenario.schema import Access
 from leowarp.timeline.recordings import Measurement
 from leowarp.timeline.recordings.measurement import Capacity, Transfer
-from support.fitted import KINDS, WALL_NS, estimates_of, recording, truths
+from leowarp.timeline.recordings.period.schedule import Schedule
+from support.fitted import KINDS, WALL_NS, estimates_of, fit_of, recording, truths
 
 SECOND_NS = 1_000_000_000
+SHORT = dataclasses.replace(KINDS["150 ms, 60 min"], minutes=10)
 
 
 def transfer(rate_bps: float, seconds: int = 120, retransmissions: float = float("nan"), total: int | None = None):
@@ -36,13 +43,12 @@ def transfer(rate_bps: float, seconds: int = 120, retransmissions: float = float
 @pytest.mark.parametrize("name", KINDS)
 def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_intervals(name):
     kind = KINDS[name]
-    truth, found = truths(kind), estimates_of(kind, 1)
+    truth, found = truths(kind), estimates_of(name, 1)
     # Uplink and downlink loss are each half of the same round trips' loss: one interval, written twice.
     del found["residual_loss_up"]
     outside = {key: found[key] for key in found if not found[key][1] <= truth[key] <= found[key][2]}
-    # One of a dozen 95 % intervals may miss the true value. Two do so in one of eight fits (`design/fit-coverage.py`);
-    # with seed 3, the residual loss of this test does. The test therefore guards the estimators, and does not measure
-    # their coverage.
+    # Of a dozen intervals of 99 %, one in eight fits misses the true value. This test guards the estimators, and does
+    # not measure their coverage (`design/fit-coverage.py`).
     assert len(outside) <= 1, outside
     assert {"jitter_up", "base_kept", "base_rtts, median", "residual_loss", "outage_share"} <= found.keys()
 
@@ -50,23 +56,22 @@ def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_intervals_hold_as_often_as_they_say(name):
-    kind, seeds = KINDS[name], range(1, 9)
-    truth = truths(kind)
+    seeds = range(2, 6)
+    truth = truths(KINDS[name])
     missed: Counter[str] = Counter()
     told: Counter[str] = Counter()
     for seed in seeds:
-        for key, (_, low, high) in estimates_of(kind, seed).items():
+        for key, (_, low, high) in estimates_of(name, seed).items():
             told[key] += 1
             missed[key] += not low <= truth[key] <= high
     del told["residual_loss_up"], missed["residual_loss_up"]
-    # Intervals of 95 % miss more often than this for one key in some thousand, and all together once in a thousand.
+    # Intervals that hold in 95 of 100 recordings miss more often than this once in a thousand.
     assert {key: count for key, count in missed.items() if count > binom.ppf(0.9999, told[key], 0.05)} == {}
     assert missed.total() <= binom.ppf(0.999, told.total(), 0.05)
 
 
 def test_what_a_fit_writes_is_a_preset_and_its_plan_needs_the_file_no_more(tmp_path):
-    sparse = recording(KINDS["150 ms, 60 min"], 1)
-    (tmp_path / "my-dish.toml").write_text(preset_text(fit([sparse])), encoding="utf-8")
+    (tmp_path / "my-dish.toml").write_text(preset_text(fit_of("150 ms, 60 min", 1)), encoding="utf-8")
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(
         'name = "x"\n[access]\npreset = "my-dish.toml"\njitter = "1 ms"\n[[flows]]\nsource = "server"\n'
@@ -83,7 +88,7 @@ def test_what_a_fit_writes_is_a_preset_and_its_plan_needs_the_file_no_more(tmp_p
 
 
 def test_a_table_of_replies_alone_tells_nothing_of_loss():
-    made = recording(KINDS["150 ms, 60 min"], 1)
+    made = recording(SHORT, 1)
     kept = ~made.round_trip.lost
     replies = Measurement.of_round_trips(
         made.round_trip.t_ns[kept], made.round_trip.delay_ns[kept], wall_ns=WALL_NS, source="replies.csv"
@@ -94,7 +99,7 @@ def test_a_table_of_replies_alone_tells_nothing_of_loss():
 
 
 def test_retransmissions_bound_the_loss_of_probes_from_above():
-    probes = recording(KINDS["150 ms, 60 min"], 1)
+    probes = recording(SHORT, 1)
     sent = Measurement(source="iperf3.json", format="iperf3", transfer=transfer(40e6, total=400))
     found = fit([probes, sent]).chosen
     estimate, source = found["residual_loss"]
@@ -129,9 +134,41 @@ def test_a_trace_of_capacity_gives_median_and_spread():
 
 def test_a_recording_that_is_too_short_is_refused_with_what_to_record():
     short = Measurement.of_round_trips(np.arange(100) * SECOND_NS // 10, np.full(100, 30e6))
-    with pytest.raises(ScenarioError, match="nothing to fit") as refused:
+    with pytest.raises(ScenarioError, match=r"nothing to fit: .*100 probes in 9\.9 s are too few") as refused:
         fit([short])
     assert "ping of four minutes" in refused.value.hint
+
+
+def test_a_link_without_slots_is_refused_with_how_to_replay_it():
+    rng = np.random.default_rng(1)
+    t_ns = np.arange(9000, dtype=np.int64) * (SECOND_NS // 10)
+    wired = Measurement.of_round_trips(t_ns, 10e6 + rng.exponential(3e5, 9000))
+    with pytest.raises(ScenarioError, match=r"in 899\.9? s no delay or loss keeps a period|in 900 s no") as refused:
+        fit([wired])
+    assert "[measured]" in refused.value.hint
+
+
+def test_no_losses_do_not_mean_that_there_are_surely_no_outages():
+    quiet = dataclasses.replace(
+        SHORT,
+        keys=SHORT.keys | {"residual_loss_ratio": 0.0, "residual_loss_up_ratio": 0.0},
+    )
+    share = fit([recording(quiet, 1)]).chosen["outage_share"][0]
+    # Of 41 reconfigurations none showed a loss: up to 12 % may have one with a probability of 0.5 %.
+    assert (share.value, share.low) == (0.0, 0.0)
+    assert share.high == pytest.approx(1.0 - 0.005 ** (1 / 41), rel=0.05)
+
+
+def test_shares_of_retransmissions_are_shares():
+    once = {"seconds": 3, "retransmissions": 0.0}
+    few = transfer(40e6, **once)
+    few.retransmissions[3] = 3.0
+    share = retransmitted(few)
+    assert 0.0 <= share.low < share.value < share.high < 4e-3
+    nothing = transfer(0.0, **once)
+    nothing.retransmissions[:] = 3.0
+    assert "0 segments were carried" in retransmitted(nothing).why
+    assert fit_bursts(nothing, Access())[1][0].why == "nothing was carried"
 
 
 def test_times_of_replies_become_times_of_requests():
@@ -147,14 +184,14 @@ def test_times_of_replies_become_times_of_requests():
 
 def test_intervals_of_shares_hold_no_and_all():
     assert share_interval(0, 100)[0] == 0.0
-    assert share_interval(0, 100)[1] == pytest.approx(0.037, abs=0.001)
+    assert share_interval(0, 100)[1] == pytest.approx(1.0 - 0.005**0.01)
     assert share_interval(100, 100)[1] == pytest.approx(1.0)
 
 
 def test_resampling_gives_the_interval_of_a_mean():
     values = np.random.default_rng(2).normal(10.0, 2.0, 4000)
     low, high = resampled(values, lambda drawn: np.asarray(drawn.mean()))
-    assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(4000), rel=0.1)
+    assert high - low == pytest.approx(2 * 2.576 * values.std() / np.sqrt(4000), rel=0.1)
 
 
 def test_jitter_that_differs_from_slot_to_slot_and_has_a_tail_is_told():
@@ -164,3 +201,13 @@ def test_jitter_that_differs_from_slot_to_slot_and_has_a_tail_is_told():
     assert found["jitter_up_shape"][0].value == "exponential"
     assert found["jitter_spread"][0].holds(0.45)
     assert found["jitter_up"][0].holds(10.5e6)
+
+
+def test_the_spread_by_chance_is_that_of_recordings_with_one_jitter():
+    # Six simulations had 8 % less than recordings have, and these then seemed to differ from slot to slot.
+    kind = KINDS["150 ms, 60 min"]
+    access = Access(residual_loss_ratio=0.005, residual_loss_up_ratio=0.005)
+    probes = slotted(recording(kind, 1).round_trip, Schedule(15 * SECOND_NS, 12 * SECOND_NS))
+    of_chance = np.log(_chance_widths_ns(probes, access, ("up", "down"))).var()
+    # The mean of 80 such recordings (seeds 1 to 80).
+    assert of_chance == pytest.approx(3.68e-3, rel=0.03)

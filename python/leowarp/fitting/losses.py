@@ -21,7 +21,7 @@ from leowarp.timeline.recordings.measurement import Transfer
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 _DENSE_NS = 30_000_000
-_FEWEST_RUNS = 10
+_FEWEST_RUNS, _FEWEST_SEGMENTS = 10, 1000
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
@@ -72,7 +72,8 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
             f"loss within {access.outage_reach_ns / 1e9:g} s of a reconfiguration less that elsewhere: "
             f"{100 * excess:.2g} % ({100 * float(low):.2g} to {100 * float(high):.2g} %), which may be none"
         )
-        estimates.append(Estimate("outage_share", 0.0, 0.0, _possible(float(high), access), len(both), "slots", note))
+        most = max(_possible(float(high), access), _unseen(len(both), probes.interval_ns, access))
+        estimates.append(Estimate("outage_share", 0.0, 0.0, most, len(both), "slots", note))
         return estimates, [Untold(key, "no outages were seen") for key in _OUTAGE_KEYS[1:]]
     if probes.interval_ns > _DENSE_NS:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not show how long one lasts"
@@ -107,10 +108,20 @@ def _excess(table: NDArray[np.float64]) -> float:
 
 def _possible(excess: float, access: Access) -> float:
     """Share of reconfigurations with outages that would cause this excess loss around them."""
-    span = np.log(access.outage_max_ns / access.outage_min_ns)
-    mean_ns = (access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9)
-    of_one = mean_ns / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
+    of_one = _mean_ns(access) / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
     return float(min(max(excess / of_one, 0.0), 1.0))
+
+
+def _unseen(slots: int, interval_ns: int, access: Access) -> float:
+    """Largest share of reconfigurations with outages of which so many slots may show none: a resample of nothing is
+    nothing, and no interval."""
+    return min(share_interval(0, slots)[1] / min(_mean_ns(access) / interval_ns, 1.0), 1.0)
+
+
+def _mean_ns(access: Access) -> float:
+    """Mean length of an outage: logarithms of lengths are uniform."""
+    span = np.log(access.outage_max_ns / access.outage_min_ns)
+    return float((access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9))
 
 
 def _outages(
@@ -276,15 +287,17 @@ def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDAr
     return np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
 
 
-def retransmitted(transfer: Transfer) -> Estimate | None:
+def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
     """Share of retransmitted segments: isolated loss cannot be larger, because queues drop packets as well."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
+    if segments.sum() < _FEWEST_SEGMENTS:
+        return Untold(key, f"{segments.sum():.0f} segments were carried, which are too few")
     if np.isnan(transfer.retransmissions).all():
         if transfer.all_retransmissions is None:
             return None
         note = f"{transfer.all_retransmissions} {_BOUND}; no interval, for the file has their sum alone"
-        ratio_of_all = transfer.all_retransmissions / max(float(segments.sum()), 1.0)
+        ratio_of_all = min(transfer.all_retransmissions / float(segments.sum()), 1.0)
         return Estimate(key, ratio_of_all, None, None, round(float(segments.sum())), "segments", note)
     told = ~np.isnan(transfer.retransmissions)
     table = np.column_stack([transfer.retransmissions[told], segments[told]])
@@ -295,10 +308,15 @@ def retransmitted(transfer: Transfer) -> Estimate | None:
     def ratio(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(drawn[:, 0].sum() / max(drawn[:, 1].sum(), 1.0))
 
-    low, high = resampled(seconds, ratio)
+    low, high = (float(end) for end in resampled(seconds, ratio))
     count, total = table.sum(axis=0)
+    # Segments that were sent twice and more can be more than those that arrived.
+    least, most = share_interval(min(int(count), int(total)), int(total))
+    low, high = max(min(low, least), 0.0), min(max(high, most), 1.0)
     note = f"{int(count)} {_BOUND}"
-    return Estimate(key, float(ratio(seconds)), float(low), float(high), round(float(total)), "segments", note)
+    return Estimate(
+        key, min(float(ratio(seconds)), 1.0), float(low), float(high), round(float(total)), "segments", note
+    )
 
 
 def _by_slot(slot: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -120,6 +120,7 @@ def validate(
     recordings_folder: Path,
     columns: tuple[str, ...] | None = None,
     received: bool = False,
+    interval_ns: int | None = None,
     profile: str = "starlink",
     longest_ns: int | None = None,
     seed: int = 1,
@@ -141,6 +142,8 @@ def validate(
         Columns of files without a header.
     received : bool
         True if times in such files are those of replies.
+    interval_ns : int, optional
+        Time between lines of files that do not say it.
     profile : str
         Profile whose values files are compared with; public recordings have their own.
     longest_ns : int, optional
@@ -154,7 +157,9 @@ def validate(
         Comparisons in the order of `recordings`. A recording that is missing or has no usable data is skipped, with the
         reason.
     """
-    given: list[_Given | Skipped] = [_read(one, recordings_folder, columns, received, profile) for one in recordings]
+    given: list[_Given | Skipped] = [
+        _read(one, recordings_folder, columns, received, interval_ns, profile) for one in recordings
+    ]
     by_link: dict[str, list[Measurement]] = {}
     for one in given:
         if isinstance(one, _Given):
@@ -175,7 +180,7 @@ def validate(
 
 
 def _read(
-    recording: str, folder: Path, columns: tuple[str, ...] | None, received: bool, profile: str
+    recording: str, folder: Path, columns: tuple[str, ...] | None, received: bool, interval_ns: int | None, profile: str
 ) -> _Given | Skipped:
     public = PUBLIC.get(recording)
     try:
@@ -184,7 +189,7 @@ def _read(
             if not path.is_file():
                 why = "there is no such file, and no public recording of this name (leowarp validate --list)"
                 return Skipped(recording, why, None)
-            measurement = read(path, columns=columns)
+            measurement = read(path, interval_ns=interval_ns, columns=columns)
             return _Given(path.stem, "given", measurement.as_sent() if received else measurement, profile)
         return _public(public, folder)
     except LeowarpError as error:
@@ -294,7 +299,8 @@ def _verdict(
         return f"not compared: {counts['recording']} in the recording, {made} over the {judged} profile"
     distance = distances[judged]
     if distance <= LIMIT_RATIO:
-        return f"holds ({judged})"
+        few = f"; {counts['recording']} samples may be off by {noise:.2f}" if noise > LIMIT_RATIO else ""
+        return f"holds ({judged}){few}"
     if floor is not None and distance <= floor:
         return f"no further than the recording's halves from each other ({judged})"
     if distance <= noise:

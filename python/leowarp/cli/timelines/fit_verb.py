@@ -21,6 +21,8 @@ Columns = Annotated[
     str, typer.Option("--columns", help="What the columns of a table without a header are, for instance t_ns,rtt_ms.")
 ]
 
+Interval = Annotated[str, typer.Option("--interval", help="Time between lines of a format that does not say it.")]
+
 
 def fit(
     files: Annotated[
@@ -38,6 +40,7 @@ def fit(
     ] = None,
     columns: Columns = "",
     received: Received = False,
+    interval: Interval = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     json_: options.Json = False,
 ) -> None:
@@ -45,9 +48,10 @@ def fit(
 
     What is written is a preset: access.preset = "my-dish.toml" in a scenario, or --set access.preset=my-dish.toml.
     """
-    from leowarp.base import plainfiles
+    from leowarp.base import plainfiles, units
     from leowarp.base.spelling import one_of
     from leowarp.cli.output import note, print_json, print_table
+    from leowarp.cli.results.look_verbs import parsed
     from leowarp.cli.timelines.described import measurements
     from leowarp.fitting import fit as fitted
     from leowarp.fitting import preset_text
@@ -66,7 +70,8 @@ def fit(
     if out is not None and out.exists() and not force:
         raise ScenarioError(f"{out} is there already", "add --force to replace it, or name another file")
     names = parsed_columns(columns) if columns else None
-    found = [one for file in files for one in measurements(file, "auto", None, None, None, names)]
+    interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
+    found = [one for file in files for one in measurements(file, "auto", interval_ns, None, None, names)]
     result = fitted([one.as_sent() if received else one for one in found], profile=profile)
     text = preset_text(result)
     if out is not None:

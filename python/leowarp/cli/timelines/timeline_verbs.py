@@ -15,6 +15,7 @@ from leowarp.cli import options
 from leowarp.cli.output import say
 from leowarp.cli.results.look_verbs import parsed, plan_of
 from leowarp.cli.studies.groups import with_default
+from leowarp.cli.timelines.fit_verb import Interval
 
 if TYPE_CHECKING:
     from leowarp.timeline.recordings import Description, Measurement
@@ -112,7 +113,6 @@ def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) ->
 FORMATS = ("auto", "csv", "irtt", "ping", "columns", "leoreplayer", "iperf3", "mahimahi")
 
 _Format = Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
-_Interval = Annotated[str, typer.Option("--interval", help="Time between lines of a format that does not say it.")]
 _Columns = Annotated[
     str,
     typer.Option("--columns", help="What the columns of a table without a header are, for instance t_ns,rtt_ms; or "
@@ -148,7 +148,7 @@ def describe(
         Path | None, typer.Option("--capacity", help="What the path could carry, beside one file of delays.")
     ] = None,
     format_: _Format = "auto",
-    interval: _Interval = "",
+    interval: Interval = "",
     columns: _Columns = "",
     slots: Annotated[bool, typer.Option("--slots", help="A line for each reconfiguration, too.")] = False,
     figure: Annotated[
@@ -205,7 +205,7 @@ def convert(
         Path | None, typer.Option("--out", "-o", help="The CSV that is written; FILE's name with .csv if not given.")
     ] = None,
     format_: _Format = "auto",
-    interval: _Interval = "",
+    interval: Interval = "",
     columns: _Columns = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:

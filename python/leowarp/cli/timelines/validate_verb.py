@@ -13,7 +13,7 @@ import typer
 from leowarp.base.errors import ScenarioError
 from leowarp.cli import options
 from leowarp.cli.output import say
-from leowarp.cli.timelines.fit_verb import Columns, Received
+from leowarp.cli.timelines.fit_verb import Columns, Interval, Received
 
 
 def validate(
@@ -39,6 +39,7 @@ def validate(
     ] = "starlink",
     columns: Columns = "",
     received: Received = False,
+    interval: Interval = "",
     json_: options.Json = False,
 ) -> None:
     """Hold the profiles of access links, and replays, against recordings of real links.
@@ -83,6 +84,7 @@ def validate(
         recordings_folder=folder,
         columns=parsed_columns(columns) if columns else None,
         received=received,
+        interval_ns=int(parsed(units.TIME, "--interval", interval)) if interval else None,
         profile=profile,
         longest_ns=int(parsed(units.TIME, "--longest", longest)) if longest else None,
         seed=seed,

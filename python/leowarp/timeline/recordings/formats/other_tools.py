@@ -11,7 +11,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.documents import IPERF3_HINT
 
 _PING = "LC_ALL=C ping -D -i 0.01 HOST > trace.txt"
-_FPING = re.compile(r"^(?:\[[\d.]+\] )?\S+ +: \[\d+\], (?:\d+ bytes, )?[\d.]+ ms\b", re.MULTILINE)
+_FPING = re.compile(r"^(?:\[[\d.]+\] )?(\S+) +: \[\d+\], (?:\d+ bytes, )?[\d.]+ ms\b", re.MULTILINE)
 _WINDOWS = re.compile(r"[=<] ?\d+ ?m\w{0,4} TTL=\d+")
 _IPERF3 = re.compile(r"^\[ ID\] Interval +Transfer +B", re.MULTILINE)
 _MTR = re.compile(r"^HOST: .*Loss%\s+Snt\b", re.MULTILINE)
@@ -24,9 +24,13 @@ def refused_tool(path: Path, text: str) -> ScenarioError | None:
     """
     beginning = text[:10_000]
     if _FPING.search(beginning):
-        columns = r"s/^\[([0-9.]+)\] .* : \[([0-9]+)\], ([0-9]+ bytes, )?([0-9.]+) ms.*/\1 \2 \4/p"
+        hosts = [*dict.fromkeys(_FPING.findall(beginning))]
+        several = f" for {len(hosts)} hosts or more" if len(hosts) > 1 else ""
+        # Columns name no host: those of one host at a time.
+        host = re.escape(hosts[0])
+        columns = rf"s/^\[([0-9.]+)\] {host} +: \[([0-9]+)\], ([0-9]+ bytes, )?([0-9.]+) ms.*/\1 \2 \4/p"
         return ScenarioError(
-            f"{path}: the output of fping, which is not read",
+            f"{path}: the output of fping{several}, which is not read",
             f"measure with: {_PING}; or make columns of what fping -D wrote: sed -nE '{columns}' {path} > columns.txt, "
             "and type: --columns t_s,seq,rtt_ms",
         )

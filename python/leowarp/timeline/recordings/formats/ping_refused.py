@@ -13,6 +13,8 @@ from leowarp.timeline.recordings.formats.ping_runs import Run
 
 PING_HINT = "write it with: LC_ALL=C ping -D -i 0.01 HOST > trace.txt"
 
+_ANSWER = "look whether the host answers at all (ping HOST); a recording needs one reply at least"
+
 
 def apart_hint(path: Path, line: int) -> str:
     """The commands that move everything from a line on into a separate file."""
@@ -40,8 +42,12 @@ def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
         return ScenarioError(
             f"{path}:{silent[0].line}: ping says that none of its {sum(tally.sent for tally in silent)} probes was "
             "answered, so there is no round trip to read",
-            "look whether the host answers at all (ping HOST); a recording needs one reply at least",
+            _ANSWER,
         )
+    # ping -O prints such a line for each probe; ping that was killed prints no statistics.
+    unanswered = sum(text.count(f"{words} for icmp_seq") for words in ("no answer yet", "Request timeout"))
+    if unanswered:
+        return ScenarioError(f"{path}: none of {unanswered} probes was answered, so there is no round trip", _ANSWER)
     if damaged:
         return ScenarioError(
             f"{path}:{damaged[0].line}: not a whole reply, and no other: {damaged[0].text[:80]!r}", PING_HINT

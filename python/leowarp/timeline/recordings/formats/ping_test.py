@@ -309,6 +309,18 @@ def test_the_output_of_other_tools_is_named(tmp_path: Path, line: str) -> None:
         measured(tmp_path, "Start\n" + line * 3)
 
 
+def test_columns_of_fping_are_those_of_one_host(tmp_path: Path) -> None:
+    lines = [f"[1700000000.10000] {host} : [0], 64 bytes, 30.1 ms (30.1 avg, 0% loss)" for host in ("192.0.2.1", "b")]
+    with pytest.raises(ScenarioError, match="fping for 2 hosts") as raised:
+        measured(tmp_path, lines)
+    assert r"192\.0\.2\.1 +:" in str(raised.value.hint)
+
+
+def test_probes_without_any_answer_are_counted(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="none of 40 probes was answered"):
+        measured(tmp_path, ["PING b", *(f"[1700000000.1] no answer yet for icmp_seq={n}" for n in range(1, 41))])
+
+
 def test_utf_16_is_named(tmp_path: Path) -> None:
     path = tmp_path / "trace.txt"
     path.write_text("\n".join(run(5, BEGIN_NS)), encoding="utf-16")
