@@ -69,14 +69,14 @@ def _options(
             "--version",
             is_eager=True,
             callback=_say_version,
-            help="The version; `leowarp doctor --versions` has all of them.",
+            help="Print the version; `leowarp doctor --versions` prints those of all parts.",
         ),
     ] = False,
 ) -> None:
     pass
 
 
-_RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
+_RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each alone (no kernel needed)", "Results", "This machine"
 
 _VERBS = {
     "run": (_RUN, "runs.run_verbs"),
@@ -127,8 +127,8 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
         help="The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.",
-        epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, "
-        "4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.",
+        epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, 4 the "
+        "guest failed, 5 trace or report, 70 a fault of leowarp, 130 interrupted.",
     )
     made.callback()(_options)
     # A shell that completes words has only its variable, and no typed words.

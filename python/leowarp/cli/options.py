@@ -24,7 +24,7 @@ Request = TypeVar("Request")
 
 ScenarioFile = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="A scenario (.toml), an example by its name, or a run directory (its plan)."),
+    typer.Argument(metavar="FILE", help="A scenario (.toml), the name of an example, or a run directory (its plan)."),
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 Settings = Annotated[
@@ -32,7 +32,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help='Replace a key of the scenario, dotted; may be repeated. For instance --set run.duration="60 s"',
+        help='Replace a key of the scenario, in dotted form; may be repeated. For instance --set run.duration="60 s"',
     ),
 ]
 LeaveOut = Annotated[
@@ -40,8 +40,8 @@ LeaveOut = Annotated[
     typer.Option(
         "--leave-out",
         metavar="NAME|decayed",
-        help="A satellite of constellation.tle that the run does without, by name or catalogue number; decayed: all "
-        "without an orbit during the run. May be repeated. In place of the scenario's constellation.leave_out.",
+        help="A satellite of constellation.tle that the run leaves out, by name or catalogue number; decayed: all "
+        "without an orbit during the run. May be repeated. Replaces the scenario's constellation.leave_out.",
     ),
 ]
 CcModules = Annotated[
@@ -49,8 +49,8 @@ CcModules = Annotated[
     typer.Option(
         "--cc-module",
         metavar="FILE.c",
-        help="A congestion control of your own, compiled against the guest kernel; may be repeated. In place of "
-        "the scenario's guest.cc_modules; flows may then name any congestion control.",
+        help="A congestion control of your own, compiled against the guest kernel; may be repeated. Replaces the "
+        "scenario's guest.cc_modules; flows may then name any congestion control.",
     ),
 ]
 
@@ -74,28 +74,28 @@ Flows = Annotated[
         "--flow",
         metavar="NUMBER|NAME",
         parser=flow_of,
-        help="Figures of this flow alone, by its number or name; may be repeated. All otherwise.",
+        help="Only figures of this flow, by its number or name; may be repeated. Default: all flows.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a complete run that stands there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a complete run in the output directory.")]
 Kernel = Annotated[
     str | None,
     typer.Option(
         "--kernel",
         metavar="NAME_OR_PATH",
-        help="Another kernel: a name of `leowarp kernel list`, or the path of a tree or binary, with a slash in it.",
+        help="Another kernel: a name from `leowarp kernel list`, or the path of a tree or binary, with a slash in it.",
     ),
 ]
 Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Let a kernel and modules run that a file names and that you never named or accepted (docs/security.md).",
+        help="Allow a kernel and modules that a file names and that you never named or accepted (docs/security.md).",
     ),
 ]
 AtOnce = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; as many as there are cores if not given.")
+    int | None, typer.Option("--jobs", "-j", min=1, help="Number of runs at a time; default: the number of cores.")
 ]
 
 
@@ -109,7 +109,7 @@ class ProgressKind(StrEnum):
 
 Shown = Annotated[
     ProgressKind,
-    typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: a line of JSON each."),
+    typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: one line of JSON per event."),
 ]
 
 

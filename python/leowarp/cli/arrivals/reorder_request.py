@@ -86,42 +86,49 @@ class Request:
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="Text (a sequence number a line), CSV, Parquet, pcap or pcapng; - is standard input."
+            metavar="FILE",
+            help="Text (one sequence number per line), CSV, Parquet, pcap or pcapng; - is standard input.",
         ),
     ]
     threshold: Annotated[
-        int, typer.Option("--threshold", "-t", help="D_T: displaced by more is lost, in RD.", rich_help_panel=_METRICS)
+        int,
+        typer.Option(
+            "--threshold", "-t", help="D_T: in RD, a packet displaced by more counts as lost.", rich_help_panel=_METRICS
+        ),
     ] = 1000
     buffer_threshold: Annotated[
         int | None,
-        typer.Option(help="B_T: places in RBD's buffer; as --threshold if not given.", rich_help_panel=_METRICS),
+        typer.Option(help="B_T: size of RBD's buffer in packets; default: --threshold.", rich_help_panel=_METRICS),
     ] = None
     # The default is 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). A
     # packet that is later than this would meet its own number again.
     loss_window: Annotated[
-        int, typer.Option(help="RFC 4737: later by more numbers than this is lost.", rich_help_panel=_METRICS)
+        int,
+        typer.Option(help="RFC 4737: a packet that is late by more numbers counts as lost.", rich_help_panel=_METRICS),
     ] = 65_536
     n_max: Annotated[int, typer.Option(help="n-reordering up to this n.", rich_help_panel=_METRICS)] = 10
     first: Annotated[
         int | None, typer.Option(help="Number of the first packet that was sent.", rich_help_panel=_METRICS)
     ] = None
     sent: Annotated[
-        int | None, typer.Option(help="Packets that were sent: shows losses at the end.", rich_help_panel=_METRICS)
+        int | None,
+        typer.Option(help="Number of packets that were sent; it shows losses at the end.", rich_help_panel=_METRICS),
     ] = None
     bits: Annotated[
-        int | None, typer.Option(help="Width of numbers that wrap around: 16, 32.", rich_help_panel=_METRICS)
+        int | None, typer.Option(help="Width in bits of numbers that wrap around: 16, 32.", rich_help_panel=_METRICS)
     ] = None
     input_: Annotated[
-        Format | None, typer.Option("--input", help="What FILE is; by its first bytes and its name if not given.")
+        Format | None, typer.Option("--input", help="Format of FILE; default: by its first bytes and its name.")
     ] = None
     sequence: Annotated[
-        str | None, typer.Option(help="Column of the numbers: name, or number from 1.", rich_help_panel=_TABLES)
+        str | None, typer.Option(help="Column of the numbers: its name, or its number from 1.", rich_help_panel=_TABLES)
     ] = None
     time_: Annotated[
         str | None, typer.Option("--time", help="Column of the arrivals' times.", rich_help_panel=_TABLES)
     ] = None
     time_unit: Annotated[
-        TimeUnit | None, typer.Option(help="Its unit, unless its name ends in _s, ..., _ns.", rich_help_panel=_TABLES)
+        TimeUnit | None,
+        typer.Option(help="Unit of that column, unless its name ends in _s, ..., _ns.", rich_help_panel=_TABLES),
     ] = None
     bytes_: Annotated[str | None, typer.Option("--bytes", help="Column of the payloads.", rich_help_panel=_TABLES)] = (
         None
@@ -132,26 +139,28 @@ class Request:
     protocol: Annotated[
         Protocol | None,
         typer.Option(
-            help="ICMP echo requests or TCP data are found; echo replies, RTP and UDP must be named.",
+            help="Protocol: ICMP echo requests and TCP data are found; echo replies, RTP and UDP must be named.",
             rich_help_panel=_CAPTURES,
         ),
     ] = None
     flow: Annotated[
-        int | None, typer.Option(help="Which flow, counted from 0, if there are several.", rich_help_panel=_CAPTURES)
+        int | None, typer.Option(help="Number of the flow, from 0, if there are several.", rich_help_panel=_CAPTURES)
     ] = None
     flows: Annotated[
-        bool, typer.Option("--flows", help="List the flows and measure none.", rich_help_panel=_CAPTURES)
+        bool, typer.Option("--flows", help="List the flows and compute no metrics.", rich_help_panel=_CAPTURES)
     ] = False
     field_offset: Annotated[
-        int | None, typer.Option(help="UDP: bytes of payload before the number.", rich_help_panel=_CAPTURES)
+        int | None, typer.Option(help="UDP: bytes of payload before the sequence number.", rich_help_panel=_CAPTURES)
     ] = None
     field_size: Annotated[int, typer.Option(help="UDP: its bytes, 2, 4 or 8.", rich_help_panel=_CAPTURES)] = 4
-    field_order: Annotated[Order, typer.Option(help="UDP: which of them comes first.", rich_help_panel=_CAPTURES)] = (
-        Order.big
-    )
-    figures: Annotated[Path | None, typer.Option(help="Draw RD, RBD and n-reordering into this directory.")] = None
+    field_order: Annotated[
+        Order, typer.Option(help="UDP: byte order of the sequence number.", rich_help_panel=_CAPTURES)
+    ] = Order.big
+    figures: Annotated[
+        Path | None, typer.Option(help="Write figures of RD, RBD and n-reordering into this directory.")
+    ] = None
     format_: Annotated[
-        list[Drawn] | None, typer.Option("--format", help="Of the figures; may be repeated; all three if not given.")
+        list[Drawn] | None, typer.Option("--format", help="One of these figures; may be repeated; default: all three.")
     ] = None
     json_: options.Json = False
 
@@ -192,6 +201,6 @@ class Request:
         Raises ScenarioError if formats were typed and no figure is requested.
         """
         if self.format_ and self.figures is None:
-            raise ScenarioError("--format is of figures, and none are drawn", hint="--figures DIRECTORY")
+            raise ScenarioError("--format is for figures, and there is no --figures", hint="--figures DIRECTORY")
         # A drawing in three formats costs little compared with the measurement.
         return self.format_ or list(Drawn)

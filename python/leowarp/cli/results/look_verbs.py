@@ -72,7 +72,9 @@ def plan(
 def ephemeris(
     file: options.ScenarioFile,
     at: Annotated[str, typer.Option("--at", help="When, on the run's clock.")] = "0 s",
-    visible: Annotated[bool, typer.Option("--visible", help="Only satellites above some station's horizon.")] = False,
+    visible: Annotated[
+        bool, typer.Option("--visible", help="Only satellites above the horizon of some station.")
+    ] = False,
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,

@@ -26,14 +26,17 @@ SAMPLE, SEED = 3, 1
 
 
 def verify(
-    path: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory, or that of a study or reproduction.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A run directory, or the directory of a study or reproduction.")
+    ],
     files: Annotated[
-        bool, typer.Option("--files", help="Only compare every file with its sha256 in the manifest; boots nothing.")
+        bool,
+        typer.Option("--files", help="Only compare every file with its sha256 in the manifest; no guest is booted."),
     ] = False,
     sample: Annotated[
-        int | None, typer.Option(min=0, help=f"How many runs of a study are re-run; {SAMPLE} by default.")
+        int | None, typer.Option(min=0, help=f"Number of a study's runs that are run again; default: {SAMPLE}.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help=f"Selects these runs; {SEED} by default.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help=f"Seed that selects these runs; default: {SEED}.")] = None,
     kernel: options.Kernel = None,
     keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
     trust: options.Trust = False,

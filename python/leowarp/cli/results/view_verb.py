@@ -19,13 +19,18 @@ from leowarp.cli.output import say
 
 def view(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="A run directory, or several to see with one clock.")
+        list[Path],
+        typer.Argument(metavar="RUN...", help="A run directory, or several, which are shown with one clock."),
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file; of one run 50-report/view.html in it, else view.html here."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Output file; default: 50-report/view.html in the run directory, or view.html here for several runs.",
+        ),
     ] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser, too.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Also open it in the browser.")] = False,
     json_: options.Json = False,
 ) -> None:
     """One HTML file that shows runs moving: globe, paths, queues, packets, traces. It needs no network, no server."""

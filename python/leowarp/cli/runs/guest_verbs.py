@@ -27,7 +27,7 @@ Choice = Annotated[
     str,
     typer.Argument(
         metavar="[NAME_OR_PATH]",
-        help="A kernel of the shelf, or the path of a tree or binary with a slash in it; else the default one.",
+        help="A kernel of the shelf, or the path of a tree or binary with a slash in it; default: the default kernel.",
     ),
 ]
 
@@ -79,17 +79,18 @@ def list_(json_: options.Json = False) -> None:
 
 @kernel_app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="The name that --kernel and guest.kernel will take.")],
+    name: Annotated[str, typer.Argument(help="Name of the kernel for --kernel and guest.kernel.")],
     source: Annotated[Path, typer.Option("--source", metavar="TREE_OR_TARBALL", help="Where its source is.")],
     patch: Annotated[
-        list[Path] | None, typer.Option("--patch", metavar="FILE", help="Applied to it by patch -p1; may be repeated.")
+        list[Path] | None,
+        typer.Option("--patch", metavar="FILE", help="Patch that patch -p1 applies to it; may be repeated."),
     ] = None,
     base: Annotated[
-        str, typer.Option("--base", metavar="NAME", help="The kernel whose overrides and options it gets.")
+        str, typer.Option("--base", metavar="NAME", help="Kernel whose overrides and options it gets.")
     ] = "default",
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="CONFIG_X=y", help="A further line of its configuration; may be repeated."),
+        typer.Option("--option", metavar="CONFIG_X=y", help="Additional line of its configuration; may be repeated."),
     ] = None,
 ) -> None:
     """Put a kernel of your own on the shelf, by a name. It is built when it is first used."""
@@ -184,14 +185,14 @@ def clean(
 def doctor(
     kernel: options.Kernel = None,
     build: Annotated[
-        bool, typer.Option("--build", help="Build kernel and agent first, if they are not there.")
+        bool, typer.Option("--build", help="First build the kernel and the agent if they are missing.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is lacking, and a last line.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is missing, and a last line.")] = False,
     versions: Annotated[
         bool,
         typer.Option(
             "--versions",
-            help="No checks: versions of leowarp, with its commit, of libraries and of kernels that are built.",
+            help="Print versions of leowarp (with its commit), of libraries and of built kernels; check nothing.",
         ),
     ] = False,
     json_: options.Json = False,

@@ -30,7 +30,7 @@ MOST_FAILURES = 10
 study_app = typer.Typer(
     cls=with_default("run"),
     no_args_is_help=True,
-    help="Many runs from one file: leowarp study FILE. Resumes where it was ended, by whatever.",
+    help="Make many runs from one file: leowarp study FILE. After any interruption, the same command continues.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -40,18 +40,21 @@ StudyDirectory = Annotated[Path, typer.Argument(metavar="DIR", help="A study's d
 @study_app.command()
 def run(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A study (.toml), or the directory of one that was started before.")
+        Path,
+        typer.Argument(metavar="FILE", help="A study (.toml), or the directory of a study that was started before."),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The study's directory; studies/NAME if not given.")
+        Path | None, typer.Option("--out", "-o", help="Directory of the study; default: studies/NAME.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run and what it may cost.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the runs that would be made and their estimated cost.")
+    ] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")] = False,
     trust: options.Trust = False,
     jobs: options.AtOnce = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Have the workers of a Dask scheduler make the runs: tcp://HOST:8786"),
+        typer.Option(metavar="ADDRESS", help="Let the workers of a Dask scheduler make the runs: tcp://HOST:8786"),
     ] = None,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
@@ -76,7 +79,7 @@ def run(
     except KeyboardInterrupt:
         # `interruptible` is not used: here a user wants to know that nothing is lost, and how to continue.
         again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
-        note(f"leowarp: interrupted; what was made stays. To go on: {again}")
+        note(f"leowarp: interrupted; finished runs stay. To go on: {again}")
         sys.exit(INTERRUPTED_EXIT_CODE)
     _print_result(made, json_)
     # A study is completed even if runs fail; the status is for scripts, the results are for people.

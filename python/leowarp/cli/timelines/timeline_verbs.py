@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 timeline_app = typer.Typer(
     cls=with_default("show"),
     no_args_is_help=True,
-    help="The events of the emulated network: leowarp timeline SCENARIO. What a measured path looks like: describe. "
-    "Measurements as CSV: convert. How a mobile channel fades: channel.",
+    help="Print the events of the emulated network: leowarp timeline SCENARIO. Summarise a measured path: describe. "
+    "Convert measurements to CSV: convert. Show the fading of a mobile channel: channel.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -31,9 +31,9 @@ timeline_app = typer.Typer(
 @timeline_app.command()
 def show(
     file: options.ScenarioFile,
-    events: Annotated[bool, typer.Option("--events", help="Every event, not only how many there are.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="Print every event, not only their numbers.")] = False,
     from_: Annotated[str, typer.Option("--from", help="Events from this time on.")] = "0 s",
-    to: Annotated[str, typer.Option("--to", help="Events before this time; the run's end if not given.")] = "",
+    to: Annotated[str, typer.Option("--to", help="Only events before this time; default: the run's end.")] = "",
     node: Annotated[str, typer.Option("--node", help="Only events that name this node.")] = "",
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
@@ -112,11 +112,11 @@ def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) ->
 FORMATS = ("auto", "csv", "irtt", "ping", "columns", "leoreplayer", "iperf3", "mahimahi")
 
 _Format = Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
-_Interval = Annotated[str, typer.Option("--interval", help="Time between lines of a format that does not say it.")]
+_Interval = Annotated[str, typer.Option("--interval", help="Time between lines, for a format without times.")]
 _Columns = Annotated[
     str,
-    typer.Option("--columns", help="What the columns of a table without a header are, for instance t_ns,rtt_ms; or "
-                 "t_s,seq,rtt_ms (seq: the probe's number; -: something else)."),
+    typer.Option("--columns", help="Columns of a table without a header, for instance t_ns,rtt_ms; or t_s,seq,rtt_ms "
+    "(seq: the probe's number; -: ignored)."),
 ]  # fmt: skip
 
 
@@ -141,18 +141,18 @@ def describe(
         typer.Argument(
             metavar="FILE...",
             help="Measured delays or capacity (CSV, irtt, ping -D, columns of numbers, LeoReplayer, iperf3, Mahimahi; "
-            "also packed by gzip or zstd), a scenario, or a run (its pings).",
+            "also compressed by gzip or zstd), a scenario, or a run (its pings).",
         ),
     ],
     capacity: Annotated[
-        Path | None, typer.Option("--capacity", help="What the path could carry, beside one file of delays.")
+        Path | None, typer.Option("--capacity", help="Capacity of the path, for one file of delays.")
     ] = None,
     format_: _Format = "auto",
     interval: _Interval = "",
     columns: _Columns = "",
     slots: Annotated[bool, typer.Option("--slots", help="A line for each reconfiguration, too.")] = False,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw it into this file (.svg, .pdf or .png).")
+        Path | None, typer.Option("--figure", help="Draw the measurement into this file (.svg, .pdf or .png).")
     ] = None,
     folded: Annotated[
         Path | None,
@@ -202,7 +202,7 @@ def describe(
 def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A measurement in any format that describe reads.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The CSV that is written; FILE's name with .csv if not given.")
+        Path | None, typer.Option("--out", "-o", help="CSV file that is written; default: FILE's name with .csv.")
     ] = None,
     format_: _Format = "auto",
     interval: _Interval = "",
