@@ -64,8 +64,8 @@ def _losses(view: RunView, found: Realisation) -> str:
         dropped = int(link.dropped_loss_pkts)
         rows.append(["packets sent over the link, by the trace", sent, dropped, 100 * dropped / sent if sent else None])
     caption = (
-        "Lost on the link from satellite to terminal. Packets are no even sample of the codewords: TCP sends less "
-        "after losses, so most of its packets meet the channel while it is good."
+        "Lost on the link from satellite to terminal. Packets are not an even sample of the codewords: TCP sends less "
+        "after losses, so most of its packets are sent while the channel is good."
     )
     return html.table(caption, ["", "number", "lost", "lost, %"], rows)
 

@@ -28,7 +28,7 @@ def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collecti
     if not found:
         return '<p class="quiet">The same plan, modules, kernel and version.</p>\n'
     rows = [[each.key, *(said(value) for value in each.values)] for each in found]
-    words = "What differs; all else in plans, modules, kernels and versions is the same"
+    words = "Differences; everything else in plans, modules, kernels and versions is the same"
     table = html.table(words, ["", *names], rows, left=frozenset(range(len(runs) + 1)))
     if len(rows) > MOST_ROWS:
         return f"<details><summary>What differs: {len(rows)} keys</summary>{table}</details>\n"

@@ -98,8 +98,8 @@ def _table(
 
 
 _WORDS = (
-    "A click on the name of a column sorts by it. Packets, unless a unit stands there. Use: delivered bits over what "
-    "the rate carries while the link is up; then over the time for which a path of the flows led over it (above 100 % "
-    "by what an abandoned link still delivers). The longest queue is counted packet by packet, with the first instant "
-    "at which it was so long."
+    "A click on the name of a column sorts by it. Values without a unit are packets. Use: delivered bits divided by "
+    "the link's capacity while it is up; then divided by its capacity while a path of the flows used it (above 100 % "
+    "if an abandoned link still delivers). The longest queue is counted packet by packet, with the first instant at "
+    "which it was so long."
 )

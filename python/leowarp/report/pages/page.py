@@ -201,14 +201,14 @@ def _run_body(
         ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("changes", worded([view], "Route changes"),
          reconfigurations_section(view) if view.is_access else _changes_table(view)),
-        ("cures", "What was done about route changes", cures_section(view)),
+        ("cures", "Cures of route changes", cures_section(view)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
         ("iperf3", "iperf3 beside the trace", iperf3_section(view)),
         ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "The network", network_section(view)),
         ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
-        ("again", "How to make this run again", _again(view, command)),
+        ("again", "How to repeat this run", _again(view, command)),
     ]  # fmt: skip
     count = len(view.plan.flows)
     heading = f"{view.name}, {_kinds(view)}"

@@ -61,8 +61,8 @@ def _each(view: RunView, changes: pd.DataFrame) -> str:
         satellite = after.split(" > ")[1] if isinstance(after, str) and after.count(" > ") == 2 else after
         rows.append([f"{int(t_ns) / 1e9:g}", satellite, "; ".join(steps), "; ".join(losses)])
     caption = (
-        "Base delay: the smallest propagation of the slot, ms. Lost, sent again: packets of all flows that way, until "
-        "the next reconfiguration, at most 5 s."
+        "Base delay: smallest propagation delay of the slot, ms. Lost, sent again: packets of all flows in that "
+        "direction, until the next reconfiguration, at most for 5 s."
     )
     header = ["at, s", "then by", "base delay, before → after", "lost, sent again"]
     shown = html.table(caption, header, rows, left=frozenset((0, 1, 2, 3)))

@@ -41,7 +41,7 @@ SCALAR_ROWS: tuple[Row, ...] = (
 RULES = (
     "A late packet is attributed to the route change during its flight, a lost packet to the change that removed its "
     "link or its route, and a retransmission to the same change as its first transmission. Needed: sent again because "
-    'bytes were lost; spurious: sent again although the original arrived. The row "no change" has everything else, '
+    'bytes were lost; spurious: sent again although the original arrived. The row "no change" has all other packets, '
     "above all losses at full queues."
 )
 
