@@ -117,7 +117,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         low="10 kbit/s", high="10 Gbit/s",
     )  # fmt: skip
     retransmissions: int = count("At most so many; then the packet is lost.", 3, 0, 255)
-    # tauran2018 does not mention this; its flows stay far below 40 Mbit/s.
+    # tauran2018 does not say whether retransmissions take capacity; its flows stay far below 40 Mbit/s.
     retransmissions_take_capacity: bool = flag(
         "The last hop carries less while codewords are sent again: `rate` times the share of first transmissions in "
         "all bits sent, in steps of 100 ms, as if every codeword were used.",
@@ -217,8 +217,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """The same keys as for every medium have no effect. For a channel over a constellation, only those link and
-        route keys have no effect that concern a path that is not built."""
+        """The same keys as for every medium have no effect. For a channel over a constellation, a link or route key has
+        no effect only if it concerns a path that is not built."""
         # Routes over a constellation determine the channel's delays, but the constellation's links are not built. The
         # channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {
