@@ -221,7 +221,7 @@ class _Size:
             for place, column in enumerate(map(group.column, range(group.num_columns))):
                 if columns is not None and column.path_in_schema.split(".")[0] not in columns:
                     continue
-                # Neither number is trusted alone.
+                # Neither of the two counts is trusted alone.
                 count = max(column.num_values, group.num_rows)
                 fixed_bytes += count * _WIDTHS_BYTES.get(column.physical_type, _NUMBER_BYTES)
                 fixed_bytes += group.num_rows * _LIST_BYTES * is_list[place]

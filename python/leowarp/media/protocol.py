@@ -65,7 +65,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
 
     def check(self) -> None:
         """Reject early what `timeline` would reject later. Commands that show a plan or build its kernel call this
-        first.
+        method first.
 
         Raises ScenarioError for the same reasons as `timeline`.
         """
@@ -73,7 +73,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
     def steady_links(self) -> tuple[SteadyLinks, ...]:
         """Sections whose links have a single constant rate in both directions; none if rates come from tables.
 
-        The report uses them; the default of `likely_rate_bps` is their minimum.
+        The report uses these sections; the default of `likely_rate_bps` is their lowest rate.
         """
         return ()
 

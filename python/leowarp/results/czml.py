@@ -38,7 +38,7 @@ _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 
 def czml(run: Run) -> str:
     """The run as a JSON text that is a CZML document.
 
-    Raises ScenarioError if its plan has no constellation, because then there are no positions.
+    Raises ScenarioError if the run's plan has no constellation, because then there are no positions.
     Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)

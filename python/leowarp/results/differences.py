@@ -106,7 +106,7 @@ def condensed(found: Sequence[Difference]) -> list[Difference]:
 
 def said(value: object) -> str | None:
     """A value of a plan or a manifest as text. Only the first digits of a hash are shown, which are enough to
-    distinguish two."""
+    distinguish two hashes."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -135,7 +135,7 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
     Raises
     ------
     TraceError
-        If one of them is not a complete run.
+        If one of the two is not a complete run.
     """
     import pandas as pd
 
@@ -188,7 +188,7 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
                 yield (Part.METRIC, key), value
         for number, flow in enumerate(summary["flows"]):
             for key, value in scalars.flat(flow).items():
-                # This key is in the plan, so it is not compared here.
+                # Keys of a flow's plan are compared as keys of the plan.
                 if key not in _OF_FLOWS_PLAN:
                     yield (Part.METRIC, f"flows.{number}.{key}"), value
 

@@ -96,7 +96,7 @@ def tls_keys(run: Run) -> bytes:
     lines: dict[bytes, None] = {}
     for number, flow in enumerate(run.plan.flows):
         name = (flow.environment or {}).get(KEY_LOG, "") if flow.kind == "program" else ""
-        # A program cannot write to any other place.
+        # A program cannot write to a place outside its run directory.
         if not name.startswith(_RUN_DIR):
             continue
         for role in ("client", "server"):

@@ -19,7 +19,7 @@ class Acquisition:
     """A link that a path uses before it is available.
 
     a, b: Nodes of the link, where a < b.
-    begin_ns, end_ns: Instants at which a path begins to use it, and at which it is available.
+    begin_ns, end_ns: Instants at which a path begins to use the link, and at which the link is available.
     """
 
     a: int

@@ -19,12 +19,12 @@ class Grid:
     """Planes of slots with links.
 
     In its own plane a satellite has links to the slots before and behind it. In the next plane it has a link to the
-    slot that is nearest in phase. If two are equally near, the slot ahead is used. An empty slot has no links. Between
-    planes with different numbers of slots, each slot of the plane with fewer slots has one partner.
+    slot that is nearest in phase. If two slots are equally near, the slot ahead is used. An empty slot has no links.
+    Between planes with different numbers of slots, each slot of the plane with fewer slots has one partner.
 
     Across the seam of a star, planes fly in opposite directions. Slot s of the last plane has a link to slot (k - s)
-    mod S of the first. The number k gives the least mean distance at each instant. If several k are equal, the smallest
-    is used.
+    mod S of the first. The number k gives the least mean distance at each instant. If several k have the same mean
+    distance, the smallest k is used.
 
     slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for an empty
         slot. Slots are evenly spaced.
@@ -127,7 +127,8 @@ class Grid:
         distance_m = np.linalg.norm(satellites_m[a][:, None, :] - satellites_m[b][None, :, :], axis=-1)
         some = np.maximum(both.sum(axis=1), 1)
         mean_m = np.where(both, distance_m[s, partner], 0.0).sum(axis=1) / some
-        # Distances are rounded to the millimetre, so that rounding errors do not choose between equal k.
+        # Distances are rounded to the millimetre, so that rounding errors do not choose between k of equal mean
+        # distance.
         best = int(np.argmin(np.where(both.any(axis=1), np.rint(mean_m * 1e3), np.inf)))
         return _of_both(a, b[partner[best]])
 

@@ -197,8 +197,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
     """
     kept = []
     while len(left):
-        # A link that is among the first `free` remaining ones at both its ends will be made, whatever happens to the
-        # others. All such links can therefore be made at once.
+        # A link that is among the first `free` remaining links at both its ends will be made, whatever happens to the
+        # other links. All such links can therefore be made at once.
         made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
         kept.append(left[made])
         np.subtract.at(free, left[made], 1)
@@ -224,7 +224,7 @@ def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
     ephemeris: Ephemeris of the same plan, which has the planes and slots of orbital elements.
     """
     isl, constellation = plan.isl, plan.constellation
-    # For such a path, a single satellite sees both stations.
+    # Without links between satellites, a single satellite sees both stations of a path.
     if isl.rule == "none" or constellation is None:
         return NoIsl()
     sight = None

@@ -58,7 +58,7 @@ def test_sight_is_blocked_by_the_earth_and_its_air() -> None:
         ends = radius_m * np.array([[np.cos(half), np.sin(half), 0], [np.cos(half), -np.sin(half), 0]])
         sight = Sight(clear_radius_m=earth_m + clear_m)
         assert sight.holds(EcefMetres(ends), np.array([[0, 1]])).tolist() == [expected]
-    # One is behind the other as seen from the centre: the nearest point of the segment is its lower end.
+    # One satellite is behind the other as seen from the centre: the nearest point of the segment is its lower end.
     column = EcefMetres(np.array([[7e6, 0, 0], [9e6, 0, 0]]))
     assert Sight(clear_radius_m=6.9e6).holds(column, np.array([[0, 1]])).all()
     assert not Sight(clear_radius_m=7.1e6).holds(column, np.array([[0, 1]])).any()

@@ -14,7 +14,7 @@ from leowarp.routes.paths import Path
 
 @dataclass(frozen=True)
 class PathNumbers:
-    """The path of each pair after each route update, and whether it differs from the one before.
+    """The path of each pair after each route update, and whether it differs from the pair's previous path.
 
     path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None if the pair has
         no path.
@@ -40,7 +40,8 @@ class PathNumbers:
             for pair, (old, new) in enumerate(zip(before, now, strict=True)):
                 if old != new:
                     row[pair], counts[pair] = counts[pair], counts[pair] + 1
-            # "No path" counts as a separate path (null). Losing the path is a change, and getting one again is another.
+            # "No path" counts as a separate path (null). Losing the path is a change, and getting a path again is
+            # another change.
             change_ids.append(row)
             before = now
         return cls([list(now) for now in path_ids], change_ids)

@@ -168,7 +168,8 @@ def _routes(plan: Plan) -> Part:
 
 
 def _events(plan: Plan) -> Part:
-    """Rows of the timeline for delays of links: one row at each L2 instant, for both directions of a link."""
+    """Rows of the timeline for delays of links: one row at each instant of `routing.link_interval`, for both directions
+    of a link."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
     # There are two links per satellite, because each link has two ends. Otherwise there are up to a dozen links per

@@ -66,9 +66,9 @@ def resolve(scenario: Scenario) -> Plan:
         _built(schema.Station, section, _found_files(schema.Station, section, copies, problems))
         for section in scenario.stations
     )
-    # This is checked after all sections, so that one message names every file that is missing or differs.
+    # The error is raised after all sections are built, so that one message names every file that is missing or differs.
     problems.raise_any()
-    # Only the text's node records which file named the kernel, and this decides whether it may run
+    # Only the text's node records which file named the kernel, and that file decides whether the kernel may run
     # (`guest/building/trust.py`).
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:

@@ -95,7 +95,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
         if module in (DELACK_MODULE, LOSS_DETECTION_MODULE):
-            continue  # This is the part of [tcp] that applies to the hosts.
+            continue  # A plan writes these parameters as keys of [tcp].
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:

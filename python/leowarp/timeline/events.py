@@ -286,8 +286,8 @@ class Events:
 
         kind: fifo, codel, fq_codel, pie, fq_pie, cake or red.
         ecn: Whether the queue marks packets with ECN support instead of dropping them.
-        parameters: By name (design/interfaces.md, section 13), times in ns and sizes in bytes; the guest derives
-            missing ones from the limit.
+        parameters: Values by name (design/interfaces.md, section 13), times in ns and sizes in bytes; the guest derives
+            missing values from the limit.
         """
         self._add(
             0,
@@ -337,8 +337,8 @@ class Events:
             addition.
         """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
-        # Rows come first, then columns, each in the order of addition. Equal time and rank keep this order (lexsort is
-        # stable).
+        # Events kept as rows come before events kept as columns; within each kind, events are in the order of addition.
+        # Equal time and rank keep this order (lexsort is stable).
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:

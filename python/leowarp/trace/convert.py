@@ -99,7 +99,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     """Read the headers of all record files of an output directory, and the metadata of their tables. No record is read
     yet.
 
-    Raises TraceError: The errors of `convert`.
+    Raises TraceError: For the same reasons as `convert`.
     """
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}

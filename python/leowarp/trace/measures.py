@@ -86,7 +86,7 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
 def write_measures(table: pa.Table, target: Path) -> None:
     """Write the table as Parquet. Equal tables and metadata give identical files, and the file is written atomically.
 
-    Raises OSError if it cannot be written.
+    Raises OSError if the file cannot be written.
     """
     partial = target.with_name(target.name + plainfiles.PARTIAL)
     pq.write_table(table, partial, row_group_size=ROW_GROUP_ROWS, **writer_options(MEASURES.columns))

@@ -84,7 +84,7 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
     `order` is struct's character for the byte order, and `unit_ns` the unit of the fraction in ns. Both follow from the
     magic number.
     """
-    # The upper bits of this field contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
+    # The upper bits of the link-type field contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
     at = 24
     while at < len(content):

@@ -79,7 +79,7 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
 
     table: The result of `trace.read`, with all of its columns or some.
     categories: As in `read_in_words`. Hosts and nodes are strings in both cases.
-    Returns: The table. If a newer version wrote a number that has no word here, it becomes its digits.
+    Returns: The table. If a newer version wrote a number that has no word here, the number becomes text of its digits.
     """
     enumerations = {column.name for column in _columns(name) if column.words}
     for column, words in _words(table.schema, name).items():

@@ -64,8 +64,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def _free_through(
     ephemeris: Ephemeris, station: int, t_ns: int, period_ns: int, above: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Those of the satellites `above` the mask that the station sees without obstruction for a whole slot; bool of
-    shape (n,)."""
+    """Satellites that the station sees without obstruction for a whole slot, among the satellites `above` the mask;
+    bool of shape (n,)."""
     if ephemeris.stations.skies[station] is None:
         return above
     # A pass may go behind an obstruction and come out again, so its ends show nothing about the time in between.

@@ -64,8 +64,8 @@ def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
     """Scalars about how the programs of a flow ended, and about the amount of data in their connections; each byte
     counts once.
 
-    Returns: The scalars of `scalars.of_programs.PROGRAMS`. A value is None if it is unknown, or if there was no such
-        program.
+    Returns: The scalars of `scalars.of_programs.PROGRAMS`. A value is None if it is unknown, or if the flow had no
+        program in this role.
     """
     ends = {end["role"]: end for end in tables.programs if end["flow"] == number}
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]

@@ -4,9 +4,10 @@ trips.
 
 The guest counts each packet in a narrow bin of its delay (table `delays`). The guest also keeps the minimum, maximum
 and sum of all delays (one-way in `bins`, round trips in `flows`). The number, mean, minimum and maximum are therefore
-exact. A quantile is the smallest delay that this share of the packets does not exceed. The bin that contains it, and
-its rank within the bin, are known exactly. To estimate the value, the delays of a bin are assumed to be spread evenly.
-The error is less than the bin's width, which is less than 1/128 of the delay or 8.192 us; `error_ns` is an upper bound.
+exact. A quantile for a share is the smallest delay that this share of the packets does not exceed. The bin that
+contains it, and its rank within the bin, are known exactly. To estimate the value, the delays of a bin are assumed to
+be spread evenly. The error is less than the bin's width, which is less than 1/128 of the delay or 8.192 us; `error_ns`
+is an upper bound.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Delays:
         if rank in (1, int(below[-1])):
             return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
-        # The first and the last bin end at the minimum and the maximum.
+        # The first bin is cut at the minimum, and the last bin at the maximum.
         low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)

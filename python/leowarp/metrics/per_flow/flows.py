@@ -132,7 +132,7 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""Counters of the sender's socket, from its start. A run without packet truth has them too."""
+"""Counters of the sender's socket, from its start. A run without packet truth has these counters too."""
 
 
 _HOST_COUNTS = {
@@ -192,7 +192,8 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
         row[f"goodput_{series}_mean_bps"] = lived.rate_bps(payload_bytes(tables, number, lived, series))
-    # The name without a suffix is that of the in-order goodput: these data reach an application at the receiver.
+    # The name without a suffix is that of the in-order goodput, because only in-order data reach the receiving
+    # application.
     row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
     row["connection_goodput_mean_bps"] = lived.rate_bps(_connection_bytes(tables, number))
     rtt = srtt(tables, number, end_ns)
@@ -213,7 +214,8 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
 
 
 def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Numbers of packets by what became of them, from `drops` and from the counts of `bins`, which are complete.
+    """Numbers of a flow's packets that were lost, late or retransmitted, from `drops` and from the complete counts of
+    `bins`.
 
     All are None without packet truth.
     """

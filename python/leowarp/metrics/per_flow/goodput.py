@@ -77,7 +77,8 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 class Life:
     """The lifetime of a flow, on the run's clock.
 
-    start_ns, stop_ns: The flow lives before `stop_ns`. The two are equal if the flow had not begun when the run ended.
+    start_ns, stop_ns: The flow lives before `stop_ns`. `start_ns` and `stop_ns` are equal if the flow had not begun
+        when the run ended.
     payload_bytes: Total payload of the flow, if all of it arrived during its life: the flow was complete, or it is a
         connection that ended before the run. None: the flow was cut off, and its payload is known only from counters.
     """
@@ -121,10 +122,10 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
 
 
 def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
-    """Time of the first sample at which all data of a flow had arrived; nan if there is none.
+    """Time of the first sample at which all data of a flow had arrived; nan without such a sample.
 
-    Without the capture, the exact time is not recorded. The sample is later than that, so the goodput is never too
-    high.
+    Without the capture, the exact time is not recorded. The sample is later than the last arrival, so the goodput is
+    never too high.
     """
     t_ns, received = counter(tables, number, "in_order")
     done = np.flatnonzero(received >= size_bytes)

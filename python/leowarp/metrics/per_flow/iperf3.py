@@ -47,7 +47,8 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """The same quantities computed from packets: sums over the connections of the test, from source to destination.
+    """The quantities of `iperf3_scalars` computed from packets: sums over the connections of the test, from source to
+    destination.
 
     flows: The flows in `summary.json`.
     Returns: Values by the names of `IPERF3`. Values that the trace does not contain are left out. For TCP the first

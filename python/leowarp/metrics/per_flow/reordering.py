@@ -136,7 +136,7 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     for name in ("reordered", "reordered3"):
         row[f"{name}_ratio"] = row[f"{name}_pkts"] / row["received_pkts"] if row["received_pkts"] else None
     scalars = {name: row.get(column) for name, column in SCALARS.items()}
-    # pandas stores counts that may be missing as float64. Here they become integers again before they are written as
+    # pandas stores counts that may be missing as float64. The counts become integers again before they are written as
     # JSON.
     return {
         name: int(value) if value is not None and REORDERING_COLUMNS[SCALARS[name]][0] == "Int64" else value

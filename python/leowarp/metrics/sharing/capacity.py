@@ -188,7 +188,7 @@ def payload_ratio(
     headers_bytes = ip_header_bytes + 32
     segment_bytes = float(known.max()) if len(known) else float(ip_bytes - headers_bytes)
     # A program may request smaller segments (TCP_MAXSEG). It is unknown whether such segments have timestamps. The
-    # formula assumes that they have none, so that the share of the capacity is never too high.
+    # formula assumes that such segments have none, so that the share of the capacity is never too high.
     is_full = ip_bytes - segment_bytes <= headers_bytes
     packet_bytes = ip_bytes if is_full else segment_bytes + ip_header_bytes + 20
     return segment_bytes / (packet_bytes + overhead_bytes)

@@ -156,7 +156,8 @@ class Access(QueueKeys, FollowsConstellation):
         high="10 s",
     )  # fmt: skip
     # Calibrated: successive RTTs then differ by 6.3 ms if they are 10 ms apart, and by 7.2 ms if they are one round
-    # trip apart. The study's 6.7 ms lies between. Any step from 3 to 9 ms keeps both values within 15 % of the study's.
+    # trip apart. The study's 6.7 ms lies between these two values. Any step from 3 to 9 ms keeps both values within 15
+    # % of the study's.
     jitter_up_ns: int = quantity(
         units.TIME, "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",

@@ -2,8 +2,8 @@
 """`[constellation]`: the positions of the satellites.
 
 The satellites form a Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984),
-described by the Walker keys. They may also form several patterns (the shells), or come from a file of orbital elements
-that SGP4 propagates. Only one of the three may be given.
+described by the Walker keys. The satellites may also form several patterns (the shells), or come from a file of orbital
+elements that SGP4 propagates. Only one of the three may be given.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Constellation(MediumSection):
     """The positions of the satellites: a Walker pattern, several of them (`shells`), or a file of orbital elements.
 
     preset: The name in `presets.PRESETS` whose values fill the keys below; None if the text gave each key.
-    pattern: ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
+    pattern: ``star`` or ``delta``. `pattern` and all other Walker keys are None if `tle` is given.
     planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
     altitude_m, inclination_deg, node_offset_deg: Values of circular orbits; the altitude is above `earth_radius_m`.
     shells: Several Walker patterns; the six attributes above are then None. It is empty for a single pattern, or for a
@@ -238,8 +238,8 @@ class Constellation(MediumSection):
 class FollowsConstellation(MediumSection):
     """Base of media that can take their delays from moving satellites.
 
-    FOLLOWS: (str, str). FOLLOWS: (str, str). The key of the medium that selects a constellation with the value
-        "constellation", and a preset to propose.
+    FOLLOWS: (str, str). The key of the medium that selects a constellation with the value "constellation", and a preset
+        to propose.
     constellation: The scenario's ``[constellation]``, which is not a key of this section. None if the medium does not
         follow a constellation.
     """

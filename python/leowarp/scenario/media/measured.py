@@ -143,7 +143,7 @@ class Measured(QueueKeys, MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check for keys that have no effect beside another; every broken rule goes to `problems`.
+        """Check for keys that have no effect beside another key; every broken rule goes to `problems`.
 
         The files' content is not checked here: at this point only the scenario's text is read, and `media/measured`
         reads its files.

@@ -120,10 +120,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         units.RATE, "Data bits per second on the last hop while no codeword needs a retransmission.", "40 Mbit/s",
         low="10 kbit/s", high="10 Gbit/s",
     )  # fmt: skip
-    retransmissions: int = count(
-        "Largest number of transmissions of a codeword; after the last one the packet is lost.", 3, 0, 255
-    )
-    # tauran2018 does not mention this; its flows stay far below 40 Mbit/s.
+    retransmissions: int = count("Largest number of retransmissions of a codeword; then the packet is lost.", 3, 0, 255)
+    # tauran2018 does not say whether retransmissions take capacity; its flows stay far below 40 Mbit/s.
     retransmissions_take_capacity: bool = flag(
         "Whether retransmissions reduce the capacity of the last hop: `rate` times the share of first transmissions in "
         "all bits sent, in steps of 100 ms, as if every codeword were used.",
@@ -245,8 +243,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """The same keys as for every medium have no effect. For a channel over a constellation, only those link and
-        route keys have no effect that concern a path that is not built."""
+        """The same keys as for every medium have no effect. For a channel over a constellation, a link or route key has
+        no effect only if it concerns a path that is not built."""
         # Routes over a constellation determine the channel's delays, but the constellation's links are not built. The
         # channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {

@@ -30,8 +30,8 @@ class Cures:
         packets during `resequence_delay_ns`: always (``basic``), or only if it arrived on the new path just after a
         change (``advanced``).
     notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node notifies the sending hosts. The first
-        value is the delay after the change (before the change if negative). The others are the share of lost notices (0
-        to 1), and the mean time between two false notices to a host (None: no false notices).
+        value is the delay after the change (before the change if negative). The other two values are the share of lost
+        notices (0 to 1), and the mean time between two false notices to a host (None: no false notices).
     """
 
     move_queue: str = word(
@@ -217,7 +217,7 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
     """Check that nodes change their routes one by one and that the old path still leads to the host. Cures at a route
-    change need both."""
+    change need both conditions."""
     section = tables["cures"]
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     lost = {
@@ -270,7 +270,7 @@ def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Check that queues can be read back. This needs FIFOs of leolink and known neighbours."""
+    """Check that queues can be read back. Reading back needs FIFOs of leolink and known neighbours."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     network = tables["network"]
     if value_of(network, Network, "link_model") != "leolink":

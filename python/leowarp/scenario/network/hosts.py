@@ -55,7 +55,7 @@ class Flow:
         ``{applications}``.
     client_at, client_after_ns: The end at which the client runs, ``source`` or ``destination``, with the server at the
         other end; and the time from the server's start to the client's start.
-    expect_exit: Expected exit code of the client; None: it is still running when the flow stops.
+    expect_exit: Expected exit code of the client; None: the client is still running when the flow stops.
     named_in: The file that names the programs; not part of the plan's identity.
     """
 
@@ -183,7 +183,7 @@ class Tcp:
     recovery, reordering, max_reordering: The sysctls ``tcp_*`` of these names; None: as in the profile.
     delayed_ack, delayed_ack_timer_ns: Implemented by a module of the guest (``on``) or by its routes (``off``), because
         Linux 6.12 has no sysctl for it.
-    sysctl: Overrides everything above.
+    sysctl: Sysctls that override all other keys.
     """
 
     profile: str = word(

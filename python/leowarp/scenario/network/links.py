@@ -75,7 +75,7 @@ class Station:
 class Isl(RateKeys):
     """Links between satellites.
 
-    A rule determines them at each instant; `acquisition` is the time to point a laser.
+    A rule determines the links at each instant; `acquisition` is the time to point a laser.
 
     rule: ``range``, ``plus-grid`` or ``none``.
     max_range_m, grazing_height_m: For the rule ``range``. With `grazing_height_m` None, only the range limits a link,
@@ -83,9 +83,9 @@ class Isl(RateKeys):
     terminals: Links per satellite, nearest first; None: no limit.
     seam, polar_cutoff_deg: For ``plus-grid``: whether the first and the last plane of a star are linked; latitude above
         which planes are not linked.
-    acquisition_ns, acquisition_between_planes_ns, acquiring: Time for which a link stays unusable after the
-        route update that first includes it; the same for links between two planes (None: no separate time). The third
-        is the treatment of packets meanwhile (``wait``, ``lost``, ``buffered``).
+    acquisition_ns, acquisition_between_planes_ns, acquiring: Time for which a link stays unusable after the route
+        update that first includes it; the same for links between two planes (None: no separate time). `acquiring` is
+        the treatment of packets during that time (``wait``, ``lost``, ``buffered``).
     across_shells: For the rule ``range`` over several shells: whether satellites of different shells are linked.
     overhead_bytes: Bytes added to the IP length.
     loss_ratio: 0 to 1; packets are lost independently.
@@ -312,7 +312,7 @@ class Network:
         "stations",
     )
     # netem's limit includes its delay line: with a limit of 500 packets, 10 ms at 100 Mbit/s leave room for 417 waiting
-    # ones (docs/concepts/links.md).
+    # packets (docs/concepts/links.md).
     link_model: str = word(
         "Model of a link: leolink (separate queue, serialiser and delay line), or Linux netem.",
         ("leolink", "netem"),

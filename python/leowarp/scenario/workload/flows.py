@@ -100,7 +100,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         for name in traffic.values.get("congestion_controls", {}):
             mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
             _check_congestion_control(mixed, draft, problems)
-    # This is done after the single flows, because these checks concern all flows together.
+    # Names are checked after the single flows, because the checks concern all flows together.
     _check_names(draft, problems)
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
@@ -165,8 +165,8 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check a program's flow. It needs a client, absolute paths for its places, and only known names in braces. Packets
-    must carry no tag of their path, because only the agent's own sockets could set it."""
+    """Check a program's flow. A program needs a client, absolute paths for its places, and only known names in braces.
+    Packets must carry no tag of their path, because only the agent's own sockets could set it."""
     if not section.gave("client"):
         hint = 'write client = "iperf3 -c {server} -p {port}"'
         problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)

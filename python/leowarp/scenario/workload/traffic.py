@@ -29,8 +29,8 @@ _ONLY_OF = {
 class Traffic:
     """TCP flows that arrive at random between cities. The plan contains them as ordinary flows, one by one.
 
-    They follow the flows of ``[[flows]]``. A plan no longer contains ``[traffic]``, so changing the seed or one of its
-    keys requires the scenario. A city becomes a station, unless a station of its name exists.
+    Flows of ``[traffic]`` follow the flows of ``[[flows]]``. A plan no longer contains ``[traffic]``, so changing the
+    seed or one of its keys requires the scenario. A city becomes a station, unless a station of its name exists.
 
     cities: Names of `cities.CITIES`; empty if `largest` is given.
     distance_exponent: The probability of flows from i to j is proportional to P_i P_j / d_ij^exponent.

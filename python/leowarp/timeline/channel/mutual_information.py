@@ -114,7 +114,7 @@ def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 _NODES, _WEIGHTS = _gaussian(721)
-# A grid in two dimensions has the square of its nodes per dimension, so a smaller number is used for it.
+# A two-dimensional grid has the square of the nodes per dimension, so fewer nodes per dimension are used.
 _COARSE, _COARSE_WEIGHTS = _gaussian(91)
 
 _LEVELS_DB = np.linspace(-50.0, 40.0, 1801)

@@ -127,6 +127,6 @@ def realisation(
 def channel_rows(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> tuple[ChannelRows, Outcomes]:
-    """`realisation` as rows, and the outcomes of all codewords."""
+    """Rows of `realisation` for the timeline, and the outcomes of all codewords."""
     made = realisation(channel, parameters, snr_db, duration_ns, seed)
     return made.rows(), made.outcomes

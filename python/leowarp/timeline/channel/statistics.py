@@ -86,7 +86,7 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _crossings(power: PowerSeries) -> list[Row]:
-    """Rows of how often and how long the power is below each level; a frozen channel has no rate."""
+    """Rows with the rate and mean duration of fades below each level; a frozen channel has no rate."""
     rows: list[Row] = []
     for level in LEVELS_DB:
         rate, duration = crossings(power, float(level))

@@ -17,7 +17,8 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
 from leowarp.timeline.recordings.transfer import TransferDescription, described_transfer
 
-# The interval of published recordings (ping -i 0.01, irtt -i 10ms), so that results can be compared with theirs.
+# The interval of published recordings (ping -i 0.01, irtt -i 10ms), so that results can be compared with published
+# results.
 PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
 

@@ -101,7 +101,7 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
     notes = []
     for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
         said = part_of(document, ("stats", name))
-        # Duplicate replies count as received, and so do replies that came too late to be listed.
+        # irtt counts duplicate replies as received, and also replies that came too late to be listed.
         copies = part_of(document, ("stats", "duplicates"))
         more = copies if name == "packets_received" and isinstance(copies, int) else 0
         if isinstance(said, int) and not isinstance(said, bool) and said not in (count, count + more):

@@ -100,7 +100,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
 
     packet_bytes: Size of an opportunity: 1500 bytes plus the link's overhead, so that an opportunity carries one full
         packet.
-    until_ns: The trace repeats until then; by default it ends with its last time.
+    until_ns: The trace repeats until this time; by default it ends with its last time.
     Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips()

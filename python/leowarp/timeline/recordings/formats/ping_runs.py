@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several outputs of ping in one file: the beginning of each output, and the probe to which a 16-bit number belongs.
 
-If ping was stopped and started again with `>>`, its numbers restart. A second first line shows this. If only the
-replies were kept, numbers that go back while time advances show it.
+If ping was stopped and started again with `>>`, its numbers restart. A second header line of ping shows the restart. If
+the file contains only the replies, the restart shows as numbers that go back while time advances.
 """
 
 from __future__ import annotations
@@ -186,8 +186,8 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
         # No reply is overtaken by this number of probes: the clock was set back, and shows nothing about numbers.
         return last + ahead if ahead <= _LONG_PKTS else None
     if number < last:
-        # An overtaken reply was sent before the other one. A reply that was sent later by its own clock but has a
-        # smaller number belongs to another run.
+        # The probe of an overtaken reply was sent before the probe of the other reply. A reply that was sent later by
+        # its own clock but has a smaller number belongs to another run.
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
@@ -220,7 +220,7 @@ def _sent_ns(reply: Reply) -> int:
 
 
 def _step_ns(replies: list[Reply]) -> float:
-    """Time between probes, from those with consecutive numbers."""
+    """Time between probes, from replies with consecutive numbers."""
     steps = [
         _sent_ns(b) - _sent_ns(a)
         for a, b in pairwise(replies)

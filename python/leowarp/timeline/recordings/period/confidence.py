@@ -31,13 +31,13 @@ def believed(found: Search | None) -> bool:
 
 
 def confidence(found: Search | None) -> float:
-    """The share of such answers that are right. The answer is the best candidate if it is `believed`, otherwise that
-    there is no period.
+    """Share of answers with such evidence that are right. The answer is the best candidate if that candidate is
+    `believed`; otherwise the answer is that there is no period.
 
     found: Result of the search; None if the series is too short.
     Returns: 0 to 1. A product of two logistic curves, of the best candidate's log odds and of its margin over the best
-        other answer, fitted to synthetic recordings. This is the usual treatment of classifier scores (Platt,
-        "Probabilistic Outputs for Support Vector Machines", 1999).
+        other answer, fitted to synthetic recordings. Logistic curves are the usual treatment of classifier scores
+        (Platt, "Probabilistic Outputs for Support Vector Machines", 1999).
     """
     if found is None:
         return 0.5  # The series is too short for four periods, so nothing is known.
@@ -62,7 +62,7 @@ def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tu
     """The remaining probability, divided among the other answers by their log odds, largest share first.
 
     rest: One minus the confidence of the answer.
-    others: list of (Schedule or None, float). Each with its log odds; None: no period.
+    others: list of (Schedule or None, float). Other answers, each with its log odds; None: no period.
     """
     if not others:
         return ()

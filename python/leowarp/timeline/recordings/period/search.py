@@ -4,7 +4,7 @@
 Candidates are the strongest lines in the spectra of the signs, their integer parts and multiples, and the known periods
 of real networks. Each candidate is evaluated by its Bayes factor (`evidence`) and by the number of alternatives that
 the search could have found instead. If every second (third, fourth) instant of a period shows other signs than the
-rest, the true period is this multiple.
+other instants, the true period is this multiple.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ from leowarp.timeline.recordings.period.evidence import MIDDLE, Ratios, log_mean
 from leowarp.timeline.recordings.period.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
-"""The range of periods to search. The longest are searched only if the measurement contains four of them."""
+"""The range of periods to search. The longest periods are searched only if the measurement contains four of them."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
 """Prior for periods within 1 % of these, in s; other periods share the rest. 15 s belongs to the only constellation
-with published reconfigurations (`scenario.access`). The others are round numbers, as machines use for schedules."""
+with published reconfigurations (`scenario.access`). The other periods are round numbers, as machines use for
+schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
 """Error of an undisciplined computer clock. RFC 5905 (7.3) allows 15 ppm for a disciplined one; data sheets of quartz
-crystals give 20 to 100 ppm. On such a clock, a schedule synchronised by GPS appears to deviate by no more than that."""
+crystals give 20 to 100 ppm. On such a clock, a schedule synchronised by GPS appears to deviate by no more than this
+error."""
 
 _EXACT = 0.8
 """Share of the prior of a usual period that belongs to periods within `EXACT_WITHIN` of it."""
@@ -174,7 +176,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """The best period near a given one and its best phase, for one way to look at signs."""
+    """The best period near a given one and its best phase, for one way to evaluate a sign."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     # Steps are so small that the last instant moves by less than a bin.
     step = 0.6 * bin_s / span_s
@@ -184,7 +186,7 @@ def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
 
 
 def _polished(ratios: Ratios, best: Candidate) -> Candidate:
-    """The best of the periods within one step of the search around it, at nearby phases."""
+    """The best period within one step of the search around the best candidate, at nearby phases."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     phases_s = (best.phase_s + bin_s * np.arange(-4, 5) / 2) % best.period_s
     found = [best]
@@ -260,9 +262,9 @@ def _usual(period_s: float) -> bool:
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Log prior of a period and phase, one of those that can be distinguished."""
+    """Log prior of a period and phase, among the periods and phases that can be distinguished."""
     bin_s = ratios.signs.bin_s
-    # Periods that differ by less shift the last instant by less than a bin, so they count as one.
+    # Periods that differ by less than `apart_s` shift the last instant by less than a bin, so they count as one.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
     # Uniform in the logarithm: nothing is known about the size of an unknown period.
     density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
@@ -288,8 +290,8 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """The part of the first candidate's period that has the largest factor, if that factor is larger than its own;
-    otherwise the first candidate itself.
+    """The part of the first candidate's period that has the largest factor, if that factor is larger than the factor of
+    the whole period; otherwise the first candidate itself.
 
     If spikes follow half of a period, the prior can prefer the whole period at the phase of either half. The half is
     then used to decide between the two phases (`_whole`).
