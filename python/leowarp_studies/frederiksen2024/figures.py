@@ -85,8 +85,8 @@ def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
     """Draw all figures whose runs exist into `folder`.
 
     views: Views of the runs, by name of the run.
-    If a figure could not be drawn, its result has the reason instead.
-    Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result has the reason.
+    folder: Folder for the figures; created if missing.
+    Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result has the reason instead.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []

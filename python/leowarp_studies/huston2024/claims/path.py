@@ -81,7 +81,7 @@ def loss_gathers(frames: Frames) -> Outcome:
     """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes that were
     sent near one.
 
-    Of all probes, the share is 13 %: within 1 s of a reconfiguration means 2 s of each slot of 15 s.
+    The share of all probes is 13 %: within 1 s of a reconfiguration means 2 s of each slot of 15 s.
 
     Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
