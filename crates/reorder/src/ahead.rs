@@ -18,7 +18,7 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Creates an empty set for about `pkts` numbers. It is fast if the numbers lie within a range of four times
+    /// Creates an empty set for about `pkts` numbers. The set is fast if the numbers lie within a range of four times
     /// `pkts`.
     pub fn new(pkts: u32) -> Self {
         let bits = (4 * (u64::from(pkts) + 1)).next_power_of_two().clamp(LEAST_BITS, MOST_BITS);

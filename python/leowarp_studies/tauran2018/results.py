@@ -84,7 +84,7 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
     Columns: `snr_db, seed, lost_ratio`, and `decoded0_ratio` to `decoded3_ratio` (decoded after this number of
         retransmissions).
 
-    No run is involved, so no run's error can be raised: the channel is a function of the plan and the seed.
+    The channel is a function of the plan and the seed, so no run is needed, and no run can fail.
     """
     rows = []
     for snr_db in snrs_db:

@@ -35,9 +35,9 @@ pub enum Tell {
     Failed { connection: u32, errno: i32 },
     /// A connection is established at its far end.
     Accepted { connection: u32 },
-    /// This many bytes of this stream follow.
+    /// This many bytes of the stream follow.
     Data { stream: u32, bytes: usize },
-    /// This number of bytes of this stream have been passed to TCP.
+    /// This many bytes of the stream have been passed to TCP.
     Credit { stream: u32, bytes: usize },
     /// This stream has no more data for the host.
     End { stream: u32 },

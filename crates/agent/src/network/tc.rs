@@ -57,8 +57,8 @@ pub struct Direction {
     /// Whether the direction refuses packets.
     pub down: bool,
     pub jitter: Jitter,
-    /// For leolink: tables hold the rate (`has_capacity`), or delay and loss (`has_channel`). These values are never
-    /// sent.
+    /// For leolink: whether tables hold the rate (`has_capacity`), or delay and loss (`has_channel`). Values that a
+    /// table holds are never sent.
     pub has_capacity: bool,
     pub has_channel: bool,
     pub in_order: bool,
@@ -216,8 +216,9 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Adds the overhead, which may be negative, to the length of each packet. This uses a size table without sizes. The
-/// size table must be on the root (qdisc_graft). A change without a size table removes it (qdisc_change).
+/// Adds the overhead, which may be negative, to the length of each packet. The overhead is set by a size table without
+/// sizes. The size table must be on the root (qdisc_graft). A change that contains no size table removes the table
+/// (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());

@@ -37,8 +37,8 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// Whether a transfer can send nothing although its connection is established. Data wait, none are in flight, and
-/// either nothing was ever sent or the window is 0.
+/// Whether a transfer can send nothing although its connection is established. Such a transfer has data that wait and
+/// no data in flight, and either never sent data or has a window of 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
@@ -146,7 +146,7 @@ impl Counters {
         let mut files = Vec::new();
         for host in &setup.hosts {
             if host.joins.is_some() {
-                // its namespace, and so its counters, are those of the host that it joins
+                // a joining host has the namespace, and so the counters, of the host that it joins
                 files.push(Vec::new());
                 continue;
             }
@@ -254,7 +254,7 @@ impl LostBetweenLinks {
 }
 
 /// Number of packets whose time to live ended in the namespace of the calling thread. net/ipv4/ip_forward.c counts them
-/// as errors of the header, and so does ip6_forward. No other errors of the header occur here.
+/// as errors of the header, and so does ip6_forward. No other header errors occur in these namespaces.
 pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
     if is_ipv6 {
         return counter_of_ipv6("Ip6InHdrErrors");
@@ -297,8 +297,8 @@ fn statistic(path: &str, name: &str) -> Result<u64> {
     lines.map(value).sum::<Option<u64>>().ok_or_else(|| Error::Broken(format!("{path} has no column {name}")))
 }
 
-/// Reads a file of /proc in a single call, because the kernel returns the whole content at once. A second call to
-/// detect the end would cost another system call.
+/// Reads a file of /proc in a single call, because the kernel returns the whole content at once. A second call, to
+/// detect the file's end, would cost another system call.
 pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     let n =
         file.read_at(buffer, 0).map_err(|source| Error::Kernel { attempt: "read a file of /proc".into(), source })?;
