@@ -192,7 +192,7 @@ def memory_limit_bytes(disk_bytes: int) -> int:
         raise HostError(f"{TABLE_BYTES} is {raised!r:.40}, and not a number of bytes", hint=f"unset {TABLE_BYTES}")
     most_bytes = MOST_TIMES_FILE * disk_bytes
     if most_bytes > MOST_SMALL_BYTES:
-        # This check is skipped for small tables, because it reads files of the kernel.
+        # The usable memory is not read for small tables, because it is in files of the kernel.
         most_bytes = min(most_bytes, usable_memory_bytes() // MOST_OF_MEMORY)
     return max(MOST_SMALL_BYTES, most_bytes, int(raised))
 

@@ -85,7 +85,7 @@ class Grid:
         for number, satellites in enumerate(self.slots):
             plane[satellites[satellites >= 0]] = number
         latitude_deg = np.degrees(np.arcsin(np.abs(satellites_m[:, 2]) / np.linalg.norm(satellites_m, axis=1)))
-        # This is Iridium's rule, as in ns-2: near the poles, where planes cross, links between planes are off.
+        # The cut-off is Iridium's rule, as in ns-2: near the poles, where planes cross, links between planes are off.
         within = plane[pairs[:, 0]] == plane[pairs[:, 1]]
         return within | (latitude_deg[pairs] <= self.polar_cutoff_deg).all(axis=1)
 
@@ -102,8 +102,8 @@ class Grid:
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
-            # Partners are chosen by the slots of the plane with fewer slots. Their phases are at least a slot apart, so
-            # no slot gets two partners.
+            # Partners are chosen by the slots of the plane with fewer slots. The phases of these slots are at least a
+            # slot apart, so no slot gets two partners.
             if len(a) <= len(b):
                 s = np.arange(len(a))
                 t = np.floor(s * len(b) / len(a) - ahead + 0.5).astype(np.intp)

@@ -116,8 +116,8 @@ class Graph:
         to_destination: float64 array of shape (satellites,). The row of `costs_to` for the destination.
         tolerance: Largest excess over the minimum cost at which a path counts as equal to the cheapest path.
         current: The path in force.
-        margin_ratio: The path in force is kept until its cost exceeds the minimum by this share. With None, it is kept
-            until one of its links is gone.
+        margin_ratio: The path in force is kept until its cost exceeds the minimum by more than this share. With None,
+            it is kept until one of its links is gone.
         Raises ValueError if a link's cost is not above the tolerance: equal paths could form loops.
         """
         # Each step of the walk below must reduce the distance by more than the tolerance.

@@ -264,7 +264,7 @@ class _Builder:
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
-        # `live` may contain links that `drop` has just taken down. They get a delay when they come up again.
+        # `live` may contain links that `drop` has just taken down. Such links get a delay when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])

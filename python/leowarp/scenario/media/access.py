@@ -40,8 +40,8 @@ class Access(QueueKeys, FollowsConstellation):
     base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and the smallest change from
         one slot to the next. These keys are unused with ``geometry = "constellation"``, where the base comes from slant
         ranges.
-    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three keys. If it is
-        empty, those three keys apply.
+    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three keys. If
+        `base_rtts` is empty, the three keys apply.
     base_kept_ratio: Probability that a slot keeps the base round trip of the previous slot.
     jitter_ns, jitter_up_ns: Mean delay above the base, down and up; a value lasts `jitter_step_ns` and
         `jitter_up_step_ns` on average.

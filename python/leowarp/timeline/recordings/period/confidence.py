@@ -2,10 +2,10 @@
 """The share of answers that are right, calibrated on synthetic recordings.
 
 The odds of `search` would be true odds only if signs were as independent as assumed. Choosing the best of very many
-candidates also distorts them. So the odds are treated as a score. Its meaning was calibrated on synthetic recordings
-with known answers (`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all recordings without a
-period scored below -3, and nearly all with a period scored higher. In most wrong answers about a period, the runner-up
-had a close score.
+candidates also distorts them. The odds are therefore treated as a score. The meaning of the score was calibrated on
+synthetic recordings with known answers (`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all
+recordings without a period scored below -3, and nearly all with a period scored higher. In most wrong answers about a
+period, the runner-up had a close score.
 """
 
 from __future__ import annotations

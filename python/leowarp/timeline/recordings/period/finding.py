@@ -42,7 +42,7 @@ class Finding:
 def find(series: Series) -> Finding:
     """Period and phase of the events in a series of probes.
 
-    series: Its times must be on a clock without adjustments (`numbered_probes`, `undone`).
+    series: The times of the series must be on a clock without adjustments (`numbered_probes`, `undone`).
     Returns: A finding even if there is no schedule; with a confidence of one half if the series is too short.
     """
     found = search(series)
