@@ -31,8 +31,8 @@ tables take 0.5 GiB.
 MOST_TIMES_FILE = 256
 """Limit on the decoded bytes per byte on disk, for larger tables.
 
-The run directories of tests, studies and exams (2,078 of them) need up to 90 times their size on disk, beyond 64 MiB.
-UDP at a constant rate that loses nearly all packets needs most: 130 times for 8.5 million packets (copies of 0.6
+The run directories of tests, studies and exams (2,078 of them) need up to 90 times their size on disk, beyond 64 MiB. A
+UDP flow of constant rate that loses nearly all its packets needs most: 130 times for 8.5 million packets (copies of 0.6
 million). A recording of a dish in a timeline needs 39 times, 2,000 flows 26 times, and TCP with 5.9 million packets 15
 times.
 """

@@ -210,7 +210,8 @@ class Sgp4Orbits:
         ]
 
     def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Whole-and-a-half day and fraction of each instant, for `sgp4` and `gmst_rad`; shape of `t_ns`."""
+        """Julian date of each instant as a day that ends in .5 and a fraction, for `sgp4` and `gmst_rad`; shape of
+        `t_ns`."""
         day, fraction = julian_date(self.epoch)
         # Leap seconds are not counted: the clock runs in SI seconds from `epoch`.
         fractions = fraction + (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 86_400e9

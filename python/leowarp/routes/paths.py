@@ -69,7 +69,7 @@ class Graph:
         """Minimum cost from every satellite to each station, never through another station.
 
         stations: Indexes into `ground`.
-        limits: Extent of the search for each station, which a path in force limits if it still exists.
+        limits: Extent of the search for each station: the cost of the path in force if that path still exists.
         Returns: float64 array of shape (len(stations), satellites). Values above a station's limit may be inf.
         """
         from scipy.sparse import csr_array

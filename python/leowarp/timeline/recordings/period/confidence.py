@@ -35,9 +35,9 @@ def confidence(found: Search | None) -> float:
     `believed`; otherwise the answer is that there is no period.
 
     found: Result of the search; None if the series is too short.
-    Returns: 0 to 1. A product of two logistic curves, of the best candidate's log odds and of its margin over the best
-        other answer, fitted to synthetic recordings. Logistic curves are the usual treatment of classifier scores
-        (Platt, "Probabilistic Outputs for Support Vector Machines", 1999).
+    Returns: 0 to 1. The value is a product of two logistic curves, fitted to synthetic recordings: one of the best
+        candidate's log odds, and one of its margin over the best other answer. Logistic curves are the usual treatment
+        of classifier scores (Platt, "Probabilistic Outputs for Support Vector Machines", 1999).
     """
     if found is None:
         return 0.5  # The series is too short for four periods, so nothing is known.

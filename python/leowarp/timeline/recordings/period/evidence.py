@@ -31,7 +31,7 @@ MIDDLE = 3
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Log likelihood ratios of every bin, by way to look at signs and by model.
+    """Log likelihood ratios of every bin, for each way to evaluate a sign and for each model.
 
     of: float64 array of shape (rows, models, bins). 0 where nothing is known.
     """
