@@ -43,9 +43,9 @@ DEEPEST = 16
 """Maximum number of directory levels; a run has 4, a study with whole runs 6."""
 
 _ROOTS = (".guest", "in", "roots")
-"""In a run that did not end, these links are leowarp's own. The links determine the directory that a program sees as
-`/` (guest/user/programs.py). The links are removed with the other files before a run is written there, and nothing is
-written through them."""
+"""In a run that did not end, the links in `.guest/in/roots` are leowarp's own. The links determine the directory that a
+program sees as `/` (guest/user/programs.py). The links are removed with the other files before a run is written there,
+and nothing is written through them."""
 
 _DEVICES = "/dev/"
 

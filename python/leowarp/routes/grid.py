@@ -29,7 +29,7 @@ class Grid:
     slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for an empty
         slot. Slots are evenly spaced.
     beside: sequence of (int, int, float). Linked planes: a plane, the next plane, and the phase by which slot 0 of the
-        next plane is ahead of slot 0 of the first. The phase is in slots of the next plane.
+        next plane is ahead of slot 0 of the first plane. The phase is in slots of the next plane.
     seams: sequence of (int, int). The last and the first plane of each star whose seam is crossed.
     polar_cutoff_deg: A link between planes exists only while both ends are at or below this geocentric latitude.
     """

@@ -88,7 +88,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if not flow.is_mptcp:
             others |= {"protocol", "subflow_of"}  # likewise
         if flow.name is None:
-            others.add("name")  # A missing name is not written, so that the text of a plan without names stays the same.
+            others.add("name")  # A missing name is not written: a plan without names stays the same.
         yield from _table("flows", flow, others, double=True, replace=last)
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)

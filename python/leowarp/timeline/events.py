@@ -358,7 +358,7 @@ class Events:
         return pa.array(self._names).take(pa.array(nodes))
 
     def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
-        """Rows of a table for one direction, kept in columns.
+        """Add rows of a table for one direction, kept as columns.
 
         Raises ValueError if a column's length differs from that of the instants.
         """

@@ -164,7 +164,7 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Process the paths of a route update: each pair uses its path from now on, or as its nodes switch."""
+        """Process the paths of a route update: each pair uses its new path at once, or as its nodes switch."""
         routes = self._routes
         # The last update is followed by the end of the run, which may come before the last switch of a node.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize

@@ -245,8 +245,9 @@ class Access(QueueKeys, FollowsConstellation):
         units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at twice that.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
-    # LeoCC: 15 % within a slot over 100 ms. About half of that variance has decayed after 100 ms (scheduling, here
-    # jitter), and a tenth remains after 500 ms. The split of the rest between wander and modulation is an assumption.
+    # LeoCC: the capacity varies by 15 % within a slot over 100 ms. About half of that variance has decayed after 100 ms
+    # (scheduling, here jitter), and a tenth remains after 500 ms. The split of the rest between wander and modulation
+    # is an assumption.
     wander_ratio: float = quantity(
         units.RATIO, "How much it wanders within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
         high="100 %",
@@ -375,7 +376,7 @@ class Access(QueueKeys, FollowsConstellation):
         if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
             problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
-        # Otherwise a hold could continue until the next reconfiguration begins.
+        # Without this rule, a hold could continue until the next reconfiguration begins.
         if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
         for when, idle in _idle(section).items():

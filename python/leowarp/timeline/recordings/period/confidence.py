@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share of answers that are right, calibrated on synthetic recordings.
 
-The odds of `search` would be true odds only if signs were as independent as assumed. Choosing the best of very many
-candidates also distorts them. The odds are therefore treated as a score. The meaning of the score was calibrated on
-synthetic recordings with known answers (`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all
-recordings without a period scored below -3, and nearly all with a period scored higher. In most wrong answers about a
-period, the runner-up had a close score.
+The odds of `search` would be true odds only if signs were as independent as assumed. The choice of the best of very
+many candidates also distorts the odds. The odds are therefore treated as a score. The meaning of the score was
+calibrated on synthetic recordings with known answers (`tests/support/recordings.py`; `finding_test.py` lists the
+seeds). Nearly all recordings without a period scored below -3, and nearly all with a period scored higher. In most
+wrong answers about a period, the runner-up had a close score.
 """
 
 from __future__ import annotations

@@ -79,8 +79,8 @@ class Search:
 
     of_sign: dict of str to (Candidate or None). The best candidate by each sign alone; None if that sign supports no
         candidate.
-    multiple: The best candidate is this multiple of the period with the largest factor, because that period's instants
-        differ.
+    multiple: The best candidate is this multiple of the period with the largest factor, because the instants of that
+        period show different signs.
     split_log_odds: Log odds of the decision for this multiple; infinite if `multiple` is 1.
     """
 
