@@ -82,8 +82,8 @@ def read_table(
         refuse_strange(path, hint=hint)
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
-            # The known footer is used, and no data set: reading the footer again and making a data set both cost more
-            # than decoding a small table.
+            # The known footer is used, and no data set is made: reading the footer again and making a data set both
+            # cost more than decoding a small table.
             table = pq.ParquetFile(path, metadata=footer).read(columns)
             table = table if columns is None else table.select(columns)
         else:

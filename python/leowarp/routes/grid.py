@@ -91,8 +91,8 @@ class Grid:
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """Each slot and the next slot of its plane, shape (m, 2). For two slots the same link occurs twice; for one
-        slot there is none."""
+        """Each slot and the next slot of its plane, shape (m, 2). In a plane of two slots the same link occurs twice;
+        in a plane of one slot there is no link."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 

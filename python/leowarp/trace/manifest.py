@@ -148,8 +148,8 @@ def files_of_run(directory: Path) -> dict[str, str]:
 
 
 def _listed(directory: Path) -> list[str]:
-    """Names of the files that a manifest lists. The mark (which is removed afterwards), the guest's working files and
-    incomplete files are left out.
+    """Names of the files that a manifest lists. The mark INCOMPLETE (which is removed afterwards), the guest's working
+    files and incomplete files are left out.
     """
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]

@@ -4,8 +4,8 @@
 The rules for the existence of links are as follows. A link is created when a path first uses it (``instantiate =
 "all"``: when its rule first includes it at a route update). The following keys determine its end:
 
-- ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes,
-  which are kept by nodes that the new path does not touch. The link's delay follows the satellites while a path uses it
+- ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes.
+  Nodes that the new path does not touch keep these routes. The link's delay follows the satellites while a path uses it
   and for one more route interval. The delay then stays constant until the link is used again, because the link carries
   no packets.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.

@@ -122,7 +122,7 @@ def below_capacity_ratio(
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
     later = t_ns > start_ns
-    # A single sample at the end of the socket describes only its whole life.
+    # A single sample at the end of the socket describes only the flow's whole life.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
     # A flow has received nothing when it starts. Without the value 0 at the start, the time up to the first sample

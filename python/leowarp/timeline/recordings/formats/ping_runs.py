@@ -138,7 +138,7 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
     between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
-    # Half of the time is enough, because the interval was not measured.
+    # An excess of half this time is enough, because the interval was not measured.
     slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
     return slower_ns >= numbers * step_ns / 2
 

@@ -31,7 +31,7 @@ def believed(found: Search | None) -> bool:
 
 
 def confidence(found: Search | None) -> float:
-    """Share of answers with such evidence that are right. The answer is the best candidate if that candidate is
+    """Probability that an answer with this evidence is right. The answer is the best candidate if that candidate is
     `believed`; otherwise the answer is that there is no period.
 
     found: Result of the search; None if the series is too short.
