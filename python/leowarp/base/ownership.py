@@ -2,8 +2,8 @@
 """Trusted places, in which nobody but the user and root may write.
 
 leowarp runs programs that it finds in its cache or that its trust list names. Anyone who can write to such a place can
-run programs as this user. So each directory on the path to it is checked, as OpenSSH does for authorized_keys
-(`safe_path` in misc.c).
+run programs as this user. Each directory on the path to a trusted place is therefore checked, as OpenSSH does for
+authorized_keys (`safe_path` in misc.c).
 """
 
 from __future__ import annotations

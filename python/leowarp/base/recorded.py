@@ -258,7 +258,7 @@ def _instead_of(path: Path) -> str:
     """Suggested command in place of a directory that is no run."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = nearest(path.name, [run.name for run in runs])
-    # The sort is stable: after the similar name, the others keep the order of a listing.
+    # The sort is stable: after the similar name, the other names keep the order of a listing.
     shown = sorted(runs, key=lambda run: run.name != near)[:_MOST_RUNS]
     if near is not None:
         return f"did you mean {shown[0]}?"

@@ -61,8 +61,8 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 def most_radius_km(orbit: Satrec) -> float:
     """Largest distance from the Earth's centre on any orbit of these elements, km.
 
-    This is the apogee of the largest axis that `MOST_GROWTH` allows. Sun and Moon change the eccentricity of orbits
-    with a period above 225 min (SGP4's deep space), up to 1; on lower orbits only drag changes it, and makes it
+    The distance is the apogee of the largest axis that `MOST_GROWTH` allows. Sun and Moon change the eccentricity of
+    orbits with a period above 225 min (SGP4's deep space), up to 1; on lower orbits only drag changes it, and makes it
     smaller.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD

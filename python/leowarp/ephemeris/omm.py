@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The satellite of one orbit mean-elements message (OMM, CCSDS 502.0-B-2 and B-3), in any encoding.
 
-Each field is used, ignored because it does not change a position, or a reason to reject the message: another theory,
-frame, time system or centre would give plausible but wrong positions.
+Each field is used, ignored, or a reason to reject the message. A field is ignored if it does not change a position.
+Another theory, frame, time system or centre is rejected, because it would give plausible but wrong positions.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ class Selected:
 def selected(constellation: Constellation, run: Run) -> Selected:
     """Satellites of a constellation's file, selected by its keys `leave_out` and `element_sets`.
 
-    Raises ScenarioError for the same reasons as `element_file`. It is also raised if a satellite occurs several times
+    Raises ScenarioError for the same reasons as `element_file`. ScenarioError is also raised if a satellite occurs
+    several times
         and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. Elements that are
         too old, and satellites without an orbit during the run (all of them are named), also raise it.
     """

@@ -104,8 +104,8 @@ def _nearest(
     """
     phase = phase_deg * (count / 360.0)
     planes = int(plane.max()) + 1
-    # The position of slot 0 is a mean on the circle of one slot. Satellites outside slots distort the mean, so it is
-    # computed again without them.
+    # The position of slot 0 is the circular mean of the satellites' phases within a slot. Satellites outside slots
+    # distort the mean, so it is computed again without them.
     first = np.angle(_sums(turn.real, plane, planes) + 1j * _sums(turn.imag, plane, planes)) / (2 * np.pi)
     for _ in range(2):
         off = aside(phase - first[plane])

@@ -80,8 +80,8 @@ class PlannedMedium(ABC, Generic[SectionT]):
     def likely_rate_bps(self) -> float | None:
         """Rough capacity towards the user, before anything is computed; None: unlimited or unknown.
 
-        If there are several steady links, it is their minimum rate. The value is only used to estimate the cost of a
-        run (`leowarp study --dry-run`), never for a result.
+        If there are several steady links, the result is the lowest of their rates. The value is only used to estimate
+        the cost of a run (`leowarp study --dry-run`), never for a result.
         """
         return min((link.left_bps for link in self.steady_links() if link.left_bps is not None), default=None)
 

@@ -81,7 +81,7 @@ def test_scalars_of_the_flow(result):
     assert flow["late_pkts"] == syn.LATE_PKTS
     assert flow["acks_late_pkts"] == syn.LATE_ACKS
     assert flow["reordering_extent_max_pkts"] == syn.EXTENT_MAX_PKTS
-    # The first packet was sent at 0.5 ms, and the last one that arrives by 60 s was sent 45 ms before that: 59955
+    # The first packet was sent at 0.5 ms, and the last one that arrives by 60 s was sent 45 ms before 60 s: 59955
     # packets.
     assert flow["goodput_mean_bps"] == pytest.approx(59_955 * 1448 * 8 / 60)
     # The round trip is 80 ms for 10 s, 82 ms for 10 s, 60 ms for 20 s and 90 ms for 20 s.

@@ -24,7 +24,7 @@ class Balance:
     what: Name of the link or flow, with its direction.
     unit: {"pkts", "bytes"}
     rule: The equation in words.
-    sent, delivered, dropped, under_way: Its four terms, in `unit`.
+    sent, delivered, dropped, under_way: The four terms of the balance, in `unit`.
     """
 
     what: str
@@ -140,7 +140,8 @@ def check_conservation(tables: Tables) -> list[Balance]:
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
     """Late packets (data or ACKs) that did not arrive within `within_ns` after a route change.
 
-    On in-order links, a packet can only be overtaken where two paths meet, so there should be no such packets.
+    On in-order links, a packet can only be overtaken where two paths meet, so late packets away from route changes
+    should not exist.
 
     change_instants_ns: Instants at which the path of any flow changed, in either direction and in any order.
     within_ns: Longest time that a packet may be in flight.
@@ -181,7 +182,7 @@ def _contradictions(tables: Tables) -> list[str]:
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
         # All packets are compared, not only those of flows: dropped resets and ACKs without a flow are in both counts.
-        # netem counts its drops but does not identify the packets, so these are in the table without a direction.
+        # netem counts its drops but does not identify the packets, so its drops are in the table without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())

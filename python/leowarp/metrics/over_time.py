@@ -173,7 +173,7 @@ SERIES: dict[str, Series] = {
         *_of_sockets().values(),
     )
 }  # fmt: skip
-"""All series: the computed ones, followed by those sampled from the sockets."""
+"""All series: first those that are computed, then those that are sampled from the sockets."""
 
 
 def _stem(name: str) -> str:

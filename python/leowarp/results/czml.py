@@ -93,7 +93,7 @@ class _Clock:
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """The packet that must come first. The packet contains the clock of the viewer."""
+    """The packet `document`, which must come first. The packet contains the clock of the viewer."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),

@@ -84,7 +84,7 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 def condensed(found: Sequence[Difference]) -> list[Difference]:
     """The same differences in fewer rows. If some runs lack an item of a list (a flow, a station, a hop), it has only
     one row."""
-    # Otherwise a missing flow would have a row for each of its dozen keys, all with the same meaning.
+    # Without this function, a missing flow would have a row for each of its dozen keys, all with the same meaning.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")

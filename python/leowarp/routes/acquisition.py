@@ -43,7 +43,7 @@ class AcquisitionTimes:
 
     @classmethod
     def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
-        """The times of a plan. If both are equal, planes need not be known.
+        """The times of a plan. If both times are equal, planes need not be known.
 
         ephemeris: Ephemeris of the same plan.
         """

@@ -29,7 +29,7 @@ class Grid:
     slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for an empty
         slot. Slots are evenly spaced.
     beside: sequence of (int, int, float). Linked planes: a plane, the next plane, and the phase by which slot 0 of the
-        next plane is ahead of slot 0 of the first. The phase is in slots of the next plane.
+        next plane is ahead of slot 0 of the first plane. The phase is in slots of the next plane.
     seams: sequence of (int, int). The last and the first plane of each star whose seam is crossed.
     polar_cutoff_deg: A link between planes exists only while both ends are at or below this geocentric latitude.
     """
@@ -85,14 +85,14 @@ class Grid:
         for number, satellites in enumerate(self.slots):
             plane[satellites[satellites >= 0]] = number
         latitude_deg = np.degrees(np.arcsin(np.abs(satellites_m[:, 2]) / np.linalg.norm(satellites_m, axis=1)))
-        # This is Iridium's rule, as in ns-2: near the poles, where planes cross, links between planes are off.
+        # The cut-off is Iridium's rule, as in ns-2: near the poles, where planes cross, links between planes are off.
         within = plane[pairs[:, 0]] == plane[pairs[:, 1]]
         return within | (latitude_deg[pairs] <= self.polar_cutoff_deg).all(axis=1)
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """Each slot and the next slot of its plane, shape (m, 2). For two slots the same link occurs twice; for one
-        slot there is none."""
+        """Each slot and the next slot of its plane, shape (m, 2). In a plane of two slots the same link occurs twice;
+        in a plane of one slot there is no link."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 
@@ -102,8 +102,8 @@ class Grid:
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
-            # Partners are chosen by the slots of the plane with fewer slots. Their phases are at least a slot apart, so
-            # no slot gets two partners.
+            # Partners are chosen by the slots of the plane with fewer slots. The phases of these slots are at least a
+            # slot apart, so no slot gets two partners.
             if len(a) <= len(b):
                 s = np.arange(len(a))
                 t = np.floor(s * len(b) / len(a) - ahead + 0.5).astype(np.intp)

@@ -38,7 +38,7 @@ def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m:
 def test_terminals_go_to_the_nearest_first(cloud: np.ndarray, terminals: int) -> None:
     everything = RangeRule(max_range_m=6e6, sight=None)
     pairs = everything.pairs(EcefMetres(cloud))
-    # This is the rule, applied to one link at a time.
+    # The expected result is the rule, applied to one link at a time.
     length_mm = np.rint(lengths_m(EcefMetres(cloud), pairs) * 1e3)
     free, expected = [terminals] * len(cloud), []
     for _, a, b in sorted(zip(length_mm.tolist(), *pairs.T.tolist(), strict=True)):

@@ -167,8 +167,8 @@ def leavings(
                 if not seen:
                     gone.append([satellite, station])
             for a, b in gone:
-                # Each link counts once per route interval. If it comes back into range and leaves again before the next
-                # update, it is not counted again.
+                # Each link counts once per route interval. If a link comes back into range and leaves again before the
+                # next update, it is not counted again.
                 if (a, b) not in left:
                     left.add((a, b))
                     leaving.append(Leaving(at_ns, a, b))

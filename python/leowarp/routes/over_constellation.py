@@ -45,7 +45,7 @@ def constellation_routes(
     Returns: One row for each route update and ordered pair that communicates; `isl` if every link is to be
         instantiated.
     Raises ScenarioError if a station with flows sees no satellite in the whole run, or if two
-        stations that communicate never have a path. It is also raised if there is a margin, and nodes could not
+        stations that communicate never have a path. The error is also raised if there is a margin, and nodes could not
         distinguish the packets of two pairs.
     """
     rule = isl_rule(plan, ephemeris)
@@ -85,7 +85,7 @@ def constellation_routes(
             if acquired is not None and plan.isl.acquiring != "wait":
                 late += acquired.late(t_now_ns, links_of(paths[-1]))
     # This check comes before the summary of routes: a station that sees no satellite is the cause of a missing path,
-    # and this message is more specific.
+    # and the check's message is more specific.
     watch.raise_if_blind()
     return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 

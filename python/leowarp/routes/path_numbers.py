@@ -58,7 +58,7 @@ class PathNumbers:
             if path is None:
                 return None
             # With `source` routing, nodes have an entry for each destination and path id, so pairs with the same
-            # destination must share its numbers (design/routes-and-timeline.md, "Many flows").
+            # destination must share the numbers of its paths (design/routes-and-timeline.md, "Many flows").
             to_destination = known.setdefault(path[-1], {})
             return to_destination.setdefault(path, len(to_destination))
 

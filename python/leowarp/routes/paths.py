@@ -69,7 +69,7 @@ class Graph:
         """Minimum cost from every satellite to each station, never through another station.
 
         stations: Indexes into `ground`.
-        limits: Extent of the search for each station, which a path in force limits if it still exists.
+        limits: Extent of the search for each station: the cost of the path in force if that path still exists.
         Returns: float64 array of shape (len(stations), satellites). Values above a station's limit may be inf.
         """
         from scipy.sparse import csr_array
@@ -116,8 +116,8 @@ class Graph:
         to_destination: float64 array of shape (satellites,). The row of `costs_to` for the destination.
         tolerance: Largest excess over the minimum cost at which a path counts as equal to the cheapest path.
         current: The path in force.
-        margin_ratio: The path in force is kept until its cost exceeds the minimum by this share. With None, it is kept
-            until one of its links is gone.
+        margin_ratio: The path in force is kept until its cost exceeds the minimum by more than this share. With None,
+            it is kept until one of its links is gone.
         Raises ValueError if a link's cost is not above the tolerance: equal paths could form loops.
         """
         # Each step of the walk below must reduce the distance by more than the tolerance.

@@ -165,7 +165,7 @@ class Sightings:
             try:
                 satellites_m = self._ephemeris.positions_ecef_m(now_ns)
             except ScenarioError:
-                # The satellite of these elements decays within the day, after the end of the run.
+                # A satellite decays within the day, after the end of the run.
                 return None
             seen = in_view(self._plan.ground, self._ephemeris.stations, station, satellites_m).any(axis=-1)
             if seen.any():

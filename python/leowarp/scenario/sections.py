@@ -174,14 +174,14 @@ class PlanSections:
     stations without coordinates (A and B, dish and server, mobile and server). For these media, `isl`, `ground`,
     `routing` and `cures` (for `jittered` also `network`) have defaults that nothing uses. The exception is a mobile
     channel with routes over a constellation. `sysctl` holds the sysctls of the guest as a whole, and `hosts[i].sysctl`
-    those of each host. `modules` holds the parameters of kernel modules, by module and name, times in ns. It lists
-    every module of the user, and every handover-aware congestion control that a flow uses, even if they have no
+    those of each host. `modules` holds the parameters of kernel modules, by module and name, times in ns. `modules`
+    lists every module of the user, and every handover-aware congestion control that a flow uses, even if they have no
     parameters.
 
     name: Name of the run, and of its directory. run, isl, ground, routing, cures, network, tcp, observe, guest: The
     sections of those names.
-    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. It includes the medium's own `constellation`, if
-        it follows one.
+    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. The value includes the medium's own
+        `constellation`, if the medium follows one.
     stations, flows, hosts: Tuples in the order of the text, with one host per station in the order of stations.
     dishes: Stations of a constellation with their own access link, ``[stations.access]``, in the order of stations.
     modules: Module -> parameter -> value in the form that the kernel reads.

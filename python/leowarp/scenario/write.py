@@ -79,8 +79,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
-        # A flow that lasts to the end is written without a stop time. It then still lasts to the end if the run is made
-        # shorter.
+        # A flow that lasts to the end is written without a stop time. Such a flow then still lasts to the end if the
+        # run is made shorter.
         last = {"stop_ns": None} if flow.stop_ns == plan.run.duration_ns else {}
         others = {key for only in FLOW_KEYS.values() for key in only} - set(FLOW_KEYS[flow.kind])
         if flow.packet_rate_pkts_per_s is not None:
@@ -88,7 +88,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if not flow.is_mptcp:
             others |= {"protocol", "subflow_of"}  # likewise
         if flow.name is None:
-            others.add("name")  # A name changes nothing, so a plan without names stays the same.
+            others.add("name")  # A missing name is not written: a plan without names stays the same.
         yield from _table("flows", flow, others, double=True, replace=last)
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)

@@ -147,8 +147,8 @@ class LinkKind:
         # netem's limit includes the packets of the delay line (sch_netem.c, `netem_enqueue`).
         if rate_bps is None:
             return None
-        # The formula assumes full packets. It is exact while all packets have that size, and otherwise an approximation
-        # (design/leolink.md).
+        # The formula assumes full packets. The formula is exact while all packets have that size, and otherwise an
+        # approximation (design/leolink.md).
         packet_bits = 8 * (self.full_packet_bytes + self.overhead_bytes)
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 
@@ -241,7 +241,8 @@ class Events:
         delay_ns: int64 array of shape (n,)
         """
         if both_ways:
-            # The two directions of each link in sequence: the order of simultaneous events is part of the output bytes.
+            # The two directions of each link follow one another: the order of simultaneous events is part of the output
+            # bytes.
             a, b, delay_ns = (
                 np.column_stack([a, b]).ravel(),
                 np.column_stack([b, a]).ravel(),
@@ -357,7 +358,7 @@ class Events:
         return pa.array(self._names).take(pa.array(nodes))
 
     def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
-        """Rows of a table for one direction, kept in columns.
+        """Add rows of a table for one direction, kept as columns.
 
         Raises ValueError if a column's length differs from that of the instants.
         """

@@ -6,8 +6,9 @@ have 16 bits (so they are within +-4 jitters), and there are at most 16384 of th
 Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is equally likely: the table is the inverse of
 the distribution function at the midpoints of 16384 equal shares of probability.
 
-A table of this module has mean 0 and standard deviation 1, and may extend beyond 4. Its values are divided by a power
-of two, the multiplier. netem's jitter is set to the standard deviation times the multiplier. No tail is clipped.
+A table of this module has mean 0 and standard deviation 1, and may extend beyond 4. The values of a table are divided
+by a power of two, the multiplier. netem's jitter is set to the standard deviation times the multiplier. No tail is
+clipped.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
     Only files written within the block are listed again. A file that somebody else changed still differs from its
     sha256.
 
-    directory: A run directory. If it has no manifest, none is written.
+    directory: A run directory. If the directory has no manifest, none is written.
     pages: For each page, how to draw it (the entry `drawn` of the manifest). This entry is recorded for pages that are
         written.
     Raises TraceError if the manifest does not have leowarp's format.
@@ -127,8 +127,8 @@ def maker() -> dict[str, Any]:
 
 
 def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    """The software that made a run, or the file of this name in it, in the form of `maker`. Facts that the manifest
-    lacks are None.
+    """The software that made a run, or the software that made one file of the run, in the form of `maker`. Facts that
+    the manifest lacks are None.
 
     content: A manifest, or an entry of its list `later`.
     """
@@ -148,8 +148,8 @@ def files_of_run(directory: Path) -> dict[str, str]:
 
 
 def _listed(directory: Path) -> list[str]:
-    """Names of the files that a manifest lists. The mark (which is removed afterwards), the guest's working files and
-    incomplete files are left out.
+    """Names of the files that a manifest lists. The mark INCOMPLETE (which is removed afterwards), the guest's working
+    files and incomplete files are left out.
     """
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]

@@ -41,7 +41,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 """Kinds that metrics use, each with the fields that a line must have besides `kind` and `start_ns`."""
 
 _LATEST_NS = 1_000_000_000
-"""This tolerance is needed because programs are ended some ms after the run."""
+"""The tolerance is needed because programs are ended some ms after the run."""
 
 _INTEGERS = tuple(column.name for column in MEASURES.columns if column.type == pa.int64())
 _TIMES = ("start_ns", "request_ns", "first_byte_ns", "end_ns")

@@ -32,8 +32,8 @@ def read_in_words(
     trace: The directory `30-trace`.
     table: A name in `TABLES`.
     columns, filters: As in `pyarrow.parquet.read_table`. A filter uses words, too: ``[("direction", "==", "data")]``.
-    categories: True to return enumerations as dictionaries of all their words, in order, as in data frames. Otherwise
-        they are strings, by which Arrow can sort.
+    categories: True to return enumerations as dictionaries of all their words, in order, as in data frames. If False,
+        enumerations are strings, by which Arrow can sort.
     Raises TraceError: The errors of `trace.read`.
     Raises ScenarioError if the value of a filter is not a word of its column, or if the filter does not fit the table.
     """

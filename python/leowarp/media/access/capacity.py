@@ -80,8 +80,8 @@ def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[
     """Median capacity of each slot: log-normal around the run's median, truncated at two standard deviations; shape
     (n,).
 
-    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. It is 0.2 because means
-    of slots in LeoCC's trace differ by 19 %.
+    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. The default is 0.2
+    because means of slots in LeoCC's trace differ by 19 %.
     """
     deviations = cut_normal(stream(seed, f"access.capacity.{way}").random(slots))
     # exp(+-2 x 0.2) bounds the factor: no slot is below 67 % or above 149 % of the run's median. An untruncated tail

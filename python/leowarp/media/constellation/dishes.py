@@ -44,8 +44,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
     draws = stream(_seed(plan, station), "access.scheduler").random(len(begin_ns)).tolist()
     satellites = []
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
-        # Within a pass a satellite rises once and sets once. If it is above the mask at both ends, it is above the mask
-        # throughout.
+        # Within a pass a satellite rises once and sets once. A satellite that is above the mask at both ends is above
+        # the mask throughout.
         ends_m = ephemeris.positions_ecef_m(np.array([t_ns, t_ns + access.period_ns - 1]))
         seen_deg = ephemeris.stations.elevations_deg(station, EcefMetres(ends_m))
         least_deg = seen_deg.min(axis=0)

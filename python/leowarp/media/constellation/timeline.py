@@ -4,8 +4,8 @@
 The rules for the existence of links are as follows. A link is created when a path first uses it (``instantiate =
 "all"``: when its rule first includes it at a route update). The following keys determine its end:
 
-- ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes,
-  which are kept by nodes that the new path does not touch. The link's delay follows the satellites while a path uses it
+- ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes.
+  Nodes that the new path does not touch keep these routes. The link's delay follows the satellites while a path uses it
   and for one more route interval. The delay then stays constant until the link is used again, because the link carries
   no packets.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
@@ -164,7 +164,7 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Process the paths of a route update: each pair uses its path from now on, or as its nodes switch."""
+        """Process the paths of a route update: each pair uses its new path at once, or as its nodes switch."""
         routes = self._routes
         # The last update is followed by the end of the run, which may come before the last switch of a node.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
@@ -264,7 +264,7 @@ class _Builder:
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
-        # `live` may contain links that `drop` has just taken down. They get a delay when they come up again.
+        # `live` may contain links that `drop` has just taken down. Such links get a delay when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])

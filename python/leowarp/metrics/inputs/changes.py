@@ -80,7 +80,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     pair: (str, str). Source and destination station.
     links: Values of the tables' timeline, if the caller has them already.
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
-        or a delay of the path changes. It holds until the next row, and the last row until `end_ns`.
+        or a delay of the path changes. Each row holds until the next row, and the last row until `end_ns`.
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
@@ -118,7 +118,8 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
     """Instants at which the path of a pair changed in either direction, in ns: int64 array of shape (n,), sorted,
     without duplicates.
 
-    Both directions count, because a round trip uses both. A change that affects a probe or an ACK on its way back also
+    Both directions count, because a round trip uses both directions. A change that affects a probe or an ACK on its way
+    back also
         affects the flow.
     """
     both = (pair, (pair[1], pair[0]))
@@ -273,7 +274,7 @@ def _what_changed(
         shared += 1
     return row | {
         "first_hop_changed": before[:2] != after[:2],
-        # The first and the last satellite are left out, because the other two columns cover them.
+        # The first and the last satellite are left out, because `first_hop_changed` and `last_hop_changed` cover them.
         "middle_hops_changed": before[2:-2] != after[2:-2],
         "last_hop_changed": before[-2:] != after[-2:],
         "shared_hops": shared,

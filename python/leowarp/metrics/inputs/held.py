@@ -11,7 +11,7 @@ import weakref
 from typing import Any
 
 FEW_ROWS = 1 << 16
-"""A table with fewer rows is always kept."""
+"""A table with fewer rows than this always stays in memory."""
 
 MOST_ROWS = 1 << 22
 """Largest number of rows, about 300 MB, of larger tables that several runs may have in memory together; one run alone

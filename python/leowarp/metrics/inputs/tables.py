@@ -93,7 +93,8 @@ class Tables:
         `b` over a link of this kind.
     hosts: Name of the host for each host number in `counters`.
     missing: frozenset of str. Tables that the run does not have.
-    virtual_ns: End of the run on its own clock, as the guest reports it. None: an older run, which lasted as planned.
+    virtual_ns: End of the run on its own clock, as the guest reports it. None for an older run, which lasted as
+        planned.
     programs, connections: How each program ended, and the flows that follow the planned ones, as in `end.json`
         (design/interfaces.md, section 19). Empty for a run without programs.
     """

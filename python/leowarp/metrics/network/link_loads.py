@@ -24,8 +24,8 @@ from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
-# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. These bytes are needed
-# because `sent_bytes` is payload.
+# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. The load needs these
+# bytes, because `sent_bytes` counts only payload.
 _HEADERS_BYTES = {"tcp": 46}
 _OTHER_HEADERS_BYTES = 22
 
@@ -179,7 +179,7 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         rows = tables.links[number == direction]
         t_ns = rows["t_ns"].to_numpy(dtype="int64")
         waiting = floats(rows["queue_pkts"])
-        # There are rows only where something changed. Until then, the previous value is valid.
+        # There are rows only where something changed. Until the next row, the previous value is valid.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
         # `queue_max_pkts` is the maximum since the previous sample. A sample's maximum therefore also belongs to the

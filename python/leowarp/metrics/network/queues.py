@@ -129,7 +129,7 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
     """Number of dropped packets by cause, for all packets, for one flow, or for one direction of a flow. Causes without
     drops are included.
 
-    flow: Flow number. None: every packet, including those of no flow (resets, neighbour discovery).
+    flow: Flow number. None counts every packet, including packets of no flow (resets, neighbour discovery).
     direction: `DATA` or `ACK`.
     Returns: Number of packets for each word of `CAUSES`.
     """
@@ -207,8 +207,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Bits that the direction could have carried: the integral of its rate over the spans. None if it had no rate limit
-    at some time."""
+    """Bits that the direction could have carried: the integral of its rate over the spans. None if the direction had no
+    rate limit at some time."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 

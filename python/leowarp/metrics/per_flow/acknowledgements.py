@@ -3,9 +3,9 @@
 duplicate ACKs and timeouts. Retransmissions are counted too if they were spurious or sent after a timeout.
 
 An ACK answers the data segments that arrived since the previous ACK, whether in order or not. The receiver counts these
-segments in its rule for delaying ACKs (RFC 5681, 4.2). The first of these segments waits longest. All numbers except
-the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from the kernel's counters of the
-sender's host. The counters are None if another TCP flow starts at this host.
+segments in its rule for delaying ACKs (RFC 5681, 4.2). The first of the answered segments waits longest. All numbers of
+this module except the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from the
+kernel's counters of the sender's host. The counters are None if another TCP flow starts at this host.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
     answered = float((segments * count).sum())
     if not answered:
         return {}
-    # Some ACKs answer no segment (window updates, repeated ACKs). These are counted as ACKs, but have no waiting time.
+    # Some ACKs answer no segment (window updates, repeated ACKs). ACKs that answer no segment are counted as ACKs, but
+    # have no waiting time.
     answers = segments > 0
     wait, weight = wait[answers], count[answers]
     quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}

@@ -49,7 +49,7 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
     """Scalars about the traffic of a program's UDP connection.
 
     lived: The result of `life(...)` for the flow, which lasts from its first packet to its last.
-    Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All are None if the flow belongs to no program.
+    Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All scalars are None if the flow belongs to no program.
     """
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
     found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}

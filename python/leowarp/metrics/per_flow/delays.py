@@ -19,7 +19,7 @@ import numpy as np
 from leowarp.metrics.inputs.tables import Tables, floats, rows_by
 
 ROUND_TRIP = 2
-"""Value of `quantity` for round trips in the table `delays`. One-way delays have DATA (0) and ACK (1)."""
+"""Value of `quantity` for round trips in the table `delays`. For one-way delays, the value is DATA (0) or ACK (1)."""
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 """Quantiles of delays in the summary, by the word that their names contain."""
@@ -105,7 +105,7 @@ class Delays:
 
 
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
-    """Delays of all packets of a flow. None: the run did not count them (no packet truth, or an older version).
+    """Delays of all packets of a flow. None if the run did not count the delays (no packet truth, or an older version).
 
     quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for those of TCP flows (see
         `metrics/per_flow/round_trips.py`).

@@ -201,8 +201,8 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
-        # The maximum is used, not the last value. This matters for `reordering_pkts` only, which the sender resets
-        # after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other counts never decrease.
+        # The maximum is used, not the last value. The difference matters only for `reordering_pkts`, which the sender
+        # resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other counts never decrease.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
     # Samples are weighted by time, because they are not evenly spaced where a flow starts, ends or is cut off.
@@ -217,7 +217,7 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
     """Numbers of a flow's packets that were lost, late or retransmitted, from `drops` and from the complete counts of
     `bins`.
 
-    All are None without packet truth.
+    All numbers are None without packet truth.
     """
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",

@@ -15,7 +15,8 @@ from leowarp.trace.iperf3 import KIND
 
 
 def said(tables: Tables, number: int) -> dict[str, Any] | None:
-    """Results of the iperf3 client of a program flow (`trace.iperf3.line_of`). None: the program was not iperf3 -J."""
+    """Results of the iperf3 client of a program flow (`trace.iperf3.line_of`). None if the program was not iperf3
+    -J."""
     if not tables.has("measures"):
         return None
     mine = tables.of_flow("measures", number)

@@ -22,7 +22,7 @@ FREEZE_WINDOW_FRAMES = 30
 frames, including the current one (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
 kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
-"""A freeze is found only if there are at least this number of intervals (kMinFrameSamplesToDetectFreeze)."""
+"""Freezes are found only if there are at least this number of intervals (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
 """A freeze is longer than the mean by at least this time. A freeze is also at least three times the mean
 (kMinIncreaseForFreezeMs)."""

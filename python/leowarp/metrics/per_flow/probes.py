@@ -91,7 +91,8 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """Smallest value that a share `q` of the values does not exceed; None without values. Nothing is interpolated.
+    """Smallest value that a share `q` of the values does not exceed; None without values. The result is not
+    interpolated.
 
     values: float64 array of shape (n,). The array must not contain nan; infinite values are the largest.
 

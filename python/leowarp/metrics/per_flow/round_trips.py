@@ -28,8 +28,8 @@ BIN_NS = 50_000_000
 
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All are None without packet
-    truth."""
+    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All scalars are None without
+    packet truth."""
     row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
     if counted is not None:

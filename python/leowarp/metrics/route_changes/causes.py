@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of late, lost and retransmitted packets by the route change that caused this, from packet truth.
+"""Numbers of late, lost and retransmitted packets, by the route change that caused the effect, from packet truth.
 
 If none of the following rules finds a change as the cause of an effect, the effect counts under "no change". The rules
 for data packets are:
@@ -78,8 +78,8 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
     """Scalars of the summary for each flow: total losses by cause, and effects of route changes, as numbers of packets.
 
     caused: The result of `causes(...)` for the run.
-    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are not included. Their
-        values are `NO_CAUSE_SCALARS`.
+    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are not included. The values
+        of such flows are `NO_CAUSE_SCALARS`.
     """
     if len(caused) == 0:
         return {}
@@ -141,8 +141,8 @@ def _of_late(
     times: `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
     late: Rows of the late packets in `times`, in the same order.
     instants: int64 array, sorted. Instants in ns at which the changes began.
-    settled: int64 array, sorted. Instants in ns at which the last node had switched. They equal `instants` if all nodes
-        switch at once.
+    settled: int64 array, sorted. Instants in ns at which the last node had switched. The two arrays are equal if all
+        nodes switch at once.
     reorders: True if packets may overtake each other on a link of the path. A change while a packet was in flight then
         proves nothing.
     Returns: int array of shape (len(late),). Indexes into `instants`.
@@ -214,7 +214,7 @@ def _of_lost(
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
         elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
-            # Nodes switched one by one. This packet reached a node that had no route yet, or went in a loop.
+            # Nodes switched one by one. The packet reached a node that had no route yet, or went in a loop.
             change_numbers[index] = last[index]
     # At the same instant, paths change before links go down (timeline/schema.py). The change is therefore never later
     # than the drop.
@@ -273,8 +273,8 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
-    # Number of times that the cause has changed up to each candidate. This number must not change between `low` and
-    # `high`.
+    # Number of times that the cause has changed up to each candidate. A retransmission has one cause only if this
+    # number does not change between `low` and `high`.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)

@@ -148,8 +148,8 @@ class _Life:
         """Depth of the fall of goodput, and time until it had recovered.
 
         t_ns, until_ns: The change, and the end of its window.
-        Returns: dict of columns of `RECOVERY_COLUMNS`. All are None unless there are samples from `before_ns` before
-            the change to one bin after it.
+        Returns: dict of columns of `RECOVERY_COLUMNS`. All columns are None unless there are samples from `before_ns`
+            before the change to one bin after it.
         """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)
@@ -291,5 +291,5 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
     "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
 }
-"""Columns of the recovery table, each with its type, unit and meaning. These texts quote the numbers of the default
-`RecoveryRule`."""
+"""Columns of the recovery table, each with its type, unit and meaning. The descriptions quote the numbers of the
+default `RecoveryRule`."""

@@ -82,7 +82,8 @@ class _Load:
 
 
 def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
-    """The load of a flow. None if it is unknown, or for a flow of programs, whose connections are separate flows."""
+    """The load of a flow. None if the load is unknown, or for a flow of programs, whose connections are separate
+    flows."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None

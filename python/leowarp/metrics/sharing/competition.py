@@ -48,7 +48,7 @@ ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 class Competition:
     """The TCP flows of a run that may compete, and the competitors of each.
 
-    lives: dict of flow number to Life. It contains all TCP flows.
+    lives: dict of flow number to Life. The dict contains all TCP flows.
     controls: frozenset of int. Numbers of control connections, which do not compete.
     rivals: dict of flow number to tuple of int. Numbers of the competitors of each TCP flow, ascending.
     together: dict of flow number to Spans. Times at which a flow competed with all of its competitors.

@@ -40,8 +40,8 @@ class Access(QueueKeys, FollowsConstellation):
     base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and the smallest change from
         one slot to the next. These keys are unused with ``geometry = "constellation"``, where the base comes from slant
         ranges.
-    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three keys. If it is
-        empty, those three keys apply.
+    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three keys. If
+        `base_rtts` is empty, the three keys apply.
     base_kept_ratio: Probability that a slot keeps the base round trip of the previous slot.
     jitter_ns, jitter_up_ns: Mean delay above the base, down and up; a value lasts `jitter_step_ns` and
         `jitter_up_step_ns` on average.
@@ -280,8 +280,9 @@ class Access(QueueKeys, FollowsConstellation):
         "standard deviations.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
-    # LeoCC: 15 % within a slot over 100 ms. About half of that variance has decayed after 100 ms (scheduling, here
-    # jitter), and a tenth remains after 500 ms. The split of the rest between wander and modulation is an assumption.
+    # LeoCC: the capacity varies by 15 % within a slot over 100 ms. About half of that variance has decayed after 100 ms
+    # (scheduling, here jitter), and a tenth remains after 500 ms. The split of the rest between wander and modulation
+    # is an assumption.
     wander_ratio: float = quantity(
         units.RATIO, "Variation of capacity within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
         high="100 %",
@@ -431,7 +432,7 @@ class Access(QueueKeys, FollowsConstellation):
         if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
             problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
-        # Otherwise a hold could continue until the next reconfiguration begins.
+        # Without this rule, a hold could continue until the next reconfiguration begins.
         if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
         for when, idle in _idle(section).items():

@@ -75,8 +75,8 @@ class Constellation(MediumSection):
     pattern: ``star`` or ``delta``. `pattern` and all other Walker keys are None if `tle` is given.
     planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
     altitude_m, inclination_deg, node_offset_deg: Values of circular orbits; the altitude is above `earth_radius_m`.
-    shells: Several Walker patterns; the six attributes above are then None. It is empty for a single pattern, or for a
-        file of elements.
+    shells: Several Walker patterns; the six attributes above are then None. `shells` is empty for a single pattern, or
+        for a file of elements.
     tle: File of elements as TLE, 3LE or OMM; with None, the Walker keys apply.
     leave_out: Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
     element_sets: ``refuse`` or ``nearest epoch``: how several element sets of one satellite in `tle` are handled.

@@ -243,8 +243,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """The same keys as for every medium have no effect. For a channel over a constellation, a link or route key has
-        no effect only if it concerns a path that is not built."""
+        """Keys that have no effect: those of `MediumSection.idle`, and some keys of `[network]`. For a channel over a
+        constellation, link and route keys that concern a path that is not built have no effect either."""
         # Routes over a constellation determine the channel's delays, but the constellation's links are not built. The
         # channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {

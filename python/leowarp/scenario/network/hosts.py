@@ -152,7 +152,7 @@ class Flow:
         "flow's stop.",
         0, 0, 255, none="stopped",
     )  # fmt: skip
-    # This file decides whether the program may run (guest/building/trust.py).
+    # The file that names the program decides whether the program may run (guest/building/trust.py).
     named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @property

@@ -10,8 +10,8 @@ from leowarp.scenario.network.background import RateKeys
 from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
-"""The lengths are from RFC 791, 3.1, without options, and from RFC 8200, 3, without extension headers. They are indexed
-by `network.family`."""
+"""The lengths are from RFC 791, 3.1, without options, and from RFC 8200, 3, without extension headers. The lengths are
+indexed by `network.family`."""
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 """Values of `network.mtu`."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")

@@ -281,8 +281,8 @@ def _text(raw: Any) -> str:
 
 
 def _command(raw: Any) -> str:
-    """A command line, split into words as a shell would do it. Quotes have a shell's meaning; other special characters
-    have none."""
+    """A command line, split into words as a shell would do it. Quotes and backslashes have a shell's meaning; other
+    special characters have none."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
     if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:

@@ -62,7 +62,7 @@ UDP_PAYLOAD_BYTES = 1200
 _CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,15}")
 
 # A name begins with a letter, because digits alone are a flow's number. A name has no comma and no brackets, because
-# flows' names in other places contain them.
+# leowarp adds them to names, as in "A to B, cubic (flow 3)".
 _FLOW_NAME = re.compile(r"[^\W\d_][\w .-]{0,39}")
 _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 

@@ -2,10 +2,10 @@
 """Hybrid ARQ over a fading channel: the number of retransmissions of each packet, and its arrival time or its loss.
 
 A packet fills one codeword. The starts of its transmissions are `retransmission_delay_ns` apart. Each transmission
-sends some bits of the codeword. It delivers the mutual information of its symbols at the power during the transmission.
-The receiver keeps the information of all transmissions. It decodes when the sum reaches the threshold,
-`threshold_ratio` times the data bits. If the sum stays below the threshold, the receiver asks for more bits, at most
-`retransmissions` times; after that, the packet is lost.
+sends some bits of the codeword. A transmission delivers the mutual information of its symbols at the power during that
+transmission. The receiver keeps the information of all transmissions. The receiver decodes the codeword when the sum
+reaches the threshold, `threshold_ratio` times the data bits. If the sum stays below the threshold, the receiver asks
+for more bits, at most `retransmissions` times; after that, the packet is lost.
 
 - `incremental` (type II): every transmission sends new bits; their information adds up. The receiver determines the
   number of these bits: see `Harq.rule`. Once the whole codeword is sent, no bits are left to ask for.
@@ -68,8 +68,8 @@ class Harq:
         the channel exceeds with this probability at any time. For the first transmission, before anything is received,
         all three rules use the power at any time. `equal`: the codeword is divided into equal parts.
     first_target_ratio, target_ratio: Target probability of decoding after the first, and after each later transmission.
-    last_sends_rest: The last transmission sends all remaining bits, because a packet that is still not complete after
-        it is lost.
+    last_sends_rest: The last transmission sends all remaining bits, because a packet is lost if it is not complete
+        after the last transmission.
     first_bits: Bits of the first transmission; with None, `rule` determines them.
     """
 
@@ -349,8 +349,8 @@ def _asked(
     """Number of bits that the receiver asks for: whole symbols, and no more than the remaining bits. `seen` is the
     ratio of energy to noise just received."""
     harq = looks.harq
-    # A packet that is not complete after the last transmission is lost, so saving bits there has no use. Without this
-    # exception from the rule, 9.19 % instead of 8.11 % are lost at 7 dB (design/lms-harq.md).
+    # A packet that is not complete after the last transmission is lost, so saving bits there has no use. If the last
+    # transmission followed the rule instead, 9.19 % instead of 8.11 % would be lost at 7 dB (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
         # Send all remaining bits, although they may take far more symbols than first transmissions (1.7 to 1.9 times,
         # in total).

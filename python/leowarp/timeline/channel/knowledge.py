@@ -32,8 +32,8 @@ class Levels:
     """Power levels, dB relative to line of sight, exceeded with the target probability.
 
     first_db, again_db: Level at any time, for the target of the first and of later transmissions.
-    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. One delay after `seen_db` was received,
-        the level exceeds `next_db` with the target probability of later transmissions.
+    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. When the level was `seen_db`, it exceeds
+        `next_db` one delay later with the target probability of later transmissions.
     """
 
     first_db: float

@@ -40,7 +40,7 @@ BLOCK_SAMPLES = 1 << 18
 """Number of samples computed at once. Intermediate arrays then take some 20 MB, for any length of a run."""
 
 SAMPLES_MAX = 500_000_000
-"""This number of samples takes 2.5 GB for level and state. A larger number means a typing error in speed or carrier."""
+"""500 million samples take 2.5 GB for level and state. A larger number means a typing error in speed or carrier."""
 
 FRAMES = ("common", "by-state")
 
@@ -58,7 +58,7 @@ class LandMobile:
         state, the mean of the shortest lengths weighted by the states' shares. The states' shares of the distance then
         equal the chain's stationary distribution, as the published shares do. `by-state`: each state has its own
         shortest length, which changes the shares of the distance.
-    frame_m: A length for `common` that replaces this mean.
+    frame_m: A length of a step for `common` that replaces this mean.
     samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. 16:
         linear interpolation of the diffuse power is off by at most 2 % of its mean.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loo's distribution compared with its density, a Monte Carlo of its definition, and independent numbers."""
+"""Loo's distribution compared with its density, a Monte Carlo simulation of its definition, and independent numbers."""
 
 import numpy as np
 import pytest

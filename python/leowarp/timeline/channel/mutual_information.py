@@ -5,8 +5,8 @@ For M equally likely points x of mean energy 1 and complex noise of energy 1 / s
 
     I = log2 M - 1/M sum_x E_n log2 sum_x' exp(-snr (|x - x' + n|^2 - |n|^2))
 
-This is the coded-modulation information, between symbols and received values. (16QAM and 8PSK lose a little of it with
-a decoder that treats each bit separately, without iterations.) BPSK and QPSK use one and two real dimensions.
+I is the coded-modulation information, between symbols and received values. 16QAM and 8PSK lose a little of it with a
+decoder that treats each bit separately, without iterations. BPSK and QPSK use one and two real dimensions.
 """
 
 from __future__ import annotations

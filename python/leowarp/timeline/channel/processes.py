@@ -99,8 +99,8 @@ def places(starts_m: NDArray[np.float64], x_m: NDArray[np.float64]) -> NDArray[n
 class Shadowing:
     """A Gaussian process of mean 0 and variance 1 whose correlation is exp(-distance / correlation distance).
 
-    The first-order autoregression that Gudmundson found in measurements ("Correlation model for shadow fading in mobile
-    radio systems", Electronics Letters 27, 1991); exact at the samples for any spacing.
+    The process is the first-order autoregression that Gudmundson found in measurements ("Correlation model for shadow
+    fading in mobile radio systems", Electronics Letters 27, 1991); it is exact at the samples for any spacing.
     """
 
     def __init__(self, spacing_m: float, correlation_m: float, rng: np.random.Generator) -> None:

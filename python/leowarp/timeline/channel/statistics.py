@@ -66,7 +66,7 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Rows of quantiles and of the mean power, with those of the mixture of Loo's distributions."""
+    """Rows with quantiles and mean power of the series, each beside the value of the mixture of Loo's distributions."""
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
     # Powers are averaged, not levels: a mean of decibels is a geometric mean.

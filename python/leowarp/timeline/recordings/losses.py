@@ -193,7 +193,7 @@ def _by_cause(
     """
     if schedule is None:
         return (), found
-    # If a satellite behind an obstacle does not reappear before, it is replaced at the next reconfiguration.
+    # A satellite that stays behind an obstacle is replaced at the next reconfiguration.
     within = [one for one in found if not _crosses(one, schedule)]
     # An obstacle hides a satellite at any time of its slot. If all losses begin at a reconfiguration, the handover
     # takes long.

@@ -217,7 +217,7 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """The measurement with these capacities; a capacity that is None is not replaced."""
+        """The measurement with `down` and `up` as its capacities; a capacity that is None is not replaced."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,

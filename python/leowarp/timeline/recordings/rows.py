@@ -7,13 +7,14 @@ The first steps, in order: divide round trips, assign a direction to lost probes
 rows, interpolate between them, and shift the rows of the return direction by the forward delay. Nothing is invented
 unless a key asks for it.
 
-A probe sent at t enters the forward direction at t. Its reply enters the return direction at t + (forward delay of t).
-The two parts of its round trip are placed at these two times. So a ping over the rows gets one measured round trip,
-not parts of two.
+A probe sent at t enters the forward direction at t. The reply to the probe enters the return direction at t + (forward
+delay of t). The two parts of the round trip are placed at these two times. A ping over the rows therefore gets one
+measured round trip, not parts of two.
 
-This placement is exact if no reply overtook another. Then t + rtt never decreases, so t + rtt/2, the mean of t and t +
-rtt, strictly increases. No probe then waits for another at the far end. If replies did overtake, a FIFO cannot return
-them as recorded. Each reply then arrives at its recorded time, or together with the reply before it if that is later.
+This placement is exact if no reply overtook another. Without overtaking, t + rtt never decreases, so t + rtt/2, the
+mean of t and t + rtt, strictly increases. No probe then waits for another at the far end. If replies did overtake, a
+FIFO cannot return them as recorded. Each reply then arrives at its recorded time, or together with the reply before it
+if that is later.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
-        # The two halves of an odd number of ns still add up to it.
+        # The two halves of an odd number of ns still add up to this number.
         return np.floor(trips.delay_ns / 2) if name == "down" else np.ceil(trips.delay_ns / 2)
     return trips.delay_ns if keys.rtt == name else trips.delay_ns * 0.0
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): result of a TCP transfer in each interval.
 
-The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. It
-sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction. Only the
-sender knows retransmissions, congestion window and round trip, so the client's file does not contain them for a
-reversed transfer. The throughput is the result of one flow on the path. The round trip is TCP's smoothed one, including
-the flow's own queue. Throughput and round trip are therefore neither the path's capacity nor its idle delay.
+The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. The
+client sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction.
+Only the sender knows retransmissions, congestion window and round trip, so the client's file does not contain them for
+a reversed transfer. The throughput is the result of one flow on the path. The round trip is TCP's smoothed one,
+including the flow's own queue. Throughput and round trip are therefore neither the path's capacity nor its idle delay.
 
 Intervals that ``--omit`` excludes are excluded here, too. ``--json-stream`` writes the same data as events, one per
 line.

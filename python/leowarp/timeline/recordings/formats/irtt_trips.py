@@ -42,8 +42,8 @@ class Trip:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the round trip contradicts the client's own time stamps: it is longer than they allow, or shorter by
-        more than the server's processing time."""
+        """Whether the round trip contradicts the client's own time stamps: it is longer than the stamps allow, or
+        shorter by more than the server's processing time."""
         stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
         if self.lost != "false" or stamps[0] is None or stamps[1] is None:
             return False

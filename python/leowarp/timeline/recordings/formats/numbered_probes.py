@@ -100,8 +100,8 @@ def sent_in_order(
 
     sequence: int64 array of shape (n,). Strictly increasing.
     sent_ns, delay_ns: arrays of shape (n,). Sending time on the sender's clock; nan: lost.
-    unknown: int64 array of shape (m,). Numbers about which nothing is known. They count neither as lost nor as
-        answered, and therefore have no samples.
+    unknown: int64 array of shape (m,). Numbers about which nothing is known. Probes with these numbers count neither as
+        lost nor as answered, and therefore have no samples.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:

@@ -138,7 +138,7 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
     between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
-    # Half of the time is enough, because the interval was not measured.
+    # An excess of half this time is enough, because the interval was not measured.
     slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
     return slower_ns >= numbers * step_ns / 2
 
@@ -183,7 +183,8 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     ahead = (reply.seq - last) % SEQUENCE_NUMBERS
     assert reply.rtt_ns is not None
     if number < last - SEQUENCE_NUMBERS // 2 and reply.rtt_ns < (last - number) * step_ns / 2:
-        # No reply is overtaken by this number of probes: the clock was set back, and shows nothing about numbers.
+        # No reply is overtaken by this many probes: the clock was set back, so the time stamps show nothing about
+        # numbers.
         return last + ahead if ahead <= _LONG_PKTS else None
     if number < last:
         # The probe of an overtaken reply was sent before the probe of the other reply. A reply that was sent later by

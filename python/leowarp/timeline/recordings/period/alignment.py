@@ -86,8 +86,8 @@ def aligned(
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
     period_ns, phase_ns = period_ns + outermost / far, phase_ns + offset_ns - outermost * middle / far
-    # Losses and spikes begin at one probe. They therefore locate an instant even if steps are stronger evidence for the
-    # period.
+    # Losses and spikes begin at one probe. Losses and spikes therefore locate an instant even if steps are stronger
+    # evidence for the period.
     sharp = {sign for sign in (LOSSES, SPIKES) if by_sign.get(sign, 0.0) >= _TELLING}
     return _through_beginnings(series, period_ns, phase_ns, sharp, loose_ratio)
 
@@ -97,8 +97,8 @@ def _through_beginnings(
 ) -> tuple[float, float]:
     """A line through events (losses and tall spikes) that begin near the instants, if there are enough of them.
 
-    The beginning of an event is known to one probe, a step of the level only to some seconds. So the line is fitted
-    repeatedly through the events near it, each time within a smaller distance, until too few events remain.
+    The beginning of an event is known to one probe, a step of the level only to some seconds. The line is therefore
+    fitted repeatedly through the events near it, each time within a smaller distance, until too few events remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []

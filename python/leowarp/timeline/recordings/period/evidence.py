@@ -31,7 +31,7 @@ MIDDLE = 3
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Log likelihood ratios of every bin, by way to look at signs and by model.
+    """Log likelihood ratios of every bin, for each way to evaluate a sign and for each model.
 
     of: float64 array of shape (rows, models, bins). 0 where nothing is known.
     """
@@ -43,9 +43,9 @@ class Ratios:
     def from_signs(signs: Signs) -> Ratios:
         """The ratios for all ways to evaluate signs, with every model of the grid.
 
-        The density ``a s^(a - 1)`` of shares is the beta distribution's with second parameter 1. For this alternative,
-        Sellke, Bayarri and Berger convert p-values to Bayes factors ("Calibration of p Values for Testing Precise Null
-        Hypotheses", The American Statistician 55, 2001, section 3).
+        The density ``a s^(a - 1)`` of shares is that of a beta distribution with second parameter 1. For this
+        alternative, Sellke, Bayarri and Berger convert p-values to Bayes factors ("Calibration of p Values for Testing
+        Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
         """
         log_share = np.log(signs.shares)
         models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]

@@ -42,7 +42,7 @@ class Finding:
 def find(series: Series) -> Finding:
     """Period and phase of the events in a series of probes.
 
-    series: Its times must be on a clock without adjustments (`numbered_probes`, `undone`).
+    series: The times of the series must be on a clock without adjustments (`numbered_probes`, `undone`).
     Returns: A finding even if there is no schedule; with a confidence of one half if the series is too short.
     """
     found = search(series)
@@ -123,7 +123,7 @@ def _refined(series: Series, found: Search) -> Schedule:
         series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
         loose_ratio=EXACT_WITHIN if exact else np.inf,
     )  # fmt: skip
-    # A step between two bins gives both about the same height, but its peak is found in only one of them.
+    # A step between two bins gives both bins about the same height, but the search finds a peak in only one of them.
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
     # Superposing the instants fails if one sign has more peaks than the search found. In this case the result of the

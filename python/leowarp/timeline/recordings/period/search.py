@@ -22,9 +22,9 @@ SHORTEST_S, LONGEST_S = 4.0, 120.0
 """The range of periods to search. The longest periods are searched only if the measurement contains four of them."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""Prior for periods within 1 % of these, in s; other periods share the rest. 15 s belongs to the only constellation
-with published reconfigurations (`scenario.access`). The other periods are round numbers, as machines use for
-schedules."""
+"""Prior for periods within 1 % of these values, in s; other periods share the remaining prior. 15 s belongs to the only
+constellation with published reconfigurations (`scenario.access`). The other periods are round numbers, as machines use
+for schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
@@ -57,7 +57,7 @@ _CHOSEN = np.log(2.0)
 class Candidate:
     """A period and a phase.
 
-    period_s, phase_s: The phase is that of an instant in [0, period), relative to the first probe.
+    period_s, phase_s: The phase is the time of an instant in [0, period), relative to the first probe.
     log_factor: Natural logarithm of the Bayes factor against no schedule.
     log_odds: The log factor plus the log prior of this candidate.
     by_sign: Log Bayes factors of each sign separately, at this phase.
@@ -79,8 +79,8 @@ class Search:
 
     of_sign: dict of str to (Candidate or None). The best candidate by each sign alone; None if that sign supports no
         candidate.
-    multiple: The best candidate is this multiple of the period with the largest factor, because that period's instants
-        differ.
+    multiple: The best candidate is this multiple of the period with the largest factor, because the instants of that
+        period show different signs.
     split_log_odds: Log odds of the decision for this multiple; infinite if `multiple` is 1.
     """
 
@@ -114,8 +114,8 @@ def search(series: Series) -> Search | None:
             # prior (`EXACT_WITHIN`), and the grid around it may miss it.
             weighed += [_weighed(ratios, period_s, together), _of_period(ratios, period_s)]
     weighed.sort(key=lambda one: -one.log_odds)
-    # The strongest line is often a half or a multiple of the period, because repeated events have lines at all of
-    # these.
+    # The strongest line is often a half or a multiple of the period, because repeated events have lines at all of these
+    # periods.
     for one in _distinct(weighed)[:3]:
         for times in _RELATIVES:
             if SHORTEST_S <= one.period_s * times <= longest_s:
@@ -281,7 +281,7 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """The first of the candidates with the same period."""
+    """Candidates without those that repeat the period of an earlier candidate."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
@@ -325,7 +325,7 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
 
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
     """Log odds gained by assigning some signs only to every n-th instant; the phase of these instants; the margin over
-    the next best.
+    the next best phase.
 
     For each sign: the Bayes factor of every n-th instant, relative to that of all instants alike or of no instants,
         whichever is larger.

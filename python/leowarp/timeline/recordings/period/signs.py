@@ -2,9 +2,9 @@
 """Signs of events on a path, on a time grid, with the rarity of each bin's sign.
 
 A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Each path also has steps, spikes
-and losses at other times, in some minutes more than in others. So each sign is a score for every bin of the grid, and
-each score is ranked among those of the minute before and after. The rank is a share. If nothing follows a schedule, the
-share is uniform in (0, 1], for any kind of noise.
+and losses at other times, in some minutes more than in others. Each sign is therefore a score for every bin of the
+grid, and each score is ranked among those of the minute before and after. The rank is a share. If nothing follows a
+schedule, the share is uniform in (0, 1], for any kind of noise.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def signs(series: Series) -> Signs | None:
     scores += [(LOSSES, _widened(score, bin_s)) for score in _losses(bins)]
     within = max(round(RANKED_WITHIN_S / bin_s), 10)
     shares = [_shares(score, within) for _, score in scores]
-    # Several ways to look at one sign are averaged, so that they count as one.
+    # Several ways to evaluate one sign are averaged, so that they count as one.
     rarity = [-np.log(share) for share in shares]
     witnesses = [_mean([rarity[place] for place, (name, _) in enumerate(scores) if name == sign]) for sign in SIGNS]
     together = _shares(np.where(np.isnan(witnesses).all(axis=0), np.nan, np.nansum(witnesses, axis=0)), within)
@@ -132,8 +132,8 @@ def _steps(bins: _Bins) -> list[Scores]:
 def clipped(of: Scores, width: int) -> Scores:
     """The values, with outliers clipped that are above the surrounding median, so that a mean can be used.
 
-    A median would be robust to spikes. Without spikes it is less efficient than a mean: for normal noise it needs 1.57
-    times as many samples.
+    A median would be robust to spikes. Without spikes, a median is less efficient than a mean: for normal noise it
+    needs 1.57 times as many samples.
 
     of: float64 array of shape (n,). nan: unknown.
     width: Width of the window for the median.
