@@ -79,8 +79,8 @@ def main() -> None:
     where, repeats = machine(), 1 if quick else 3
     found: dict[int, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
-        # This call is not counted, because it loads modules. If it were counted, the first case, less its one update,
-        # would have a negative cost.
+        # This call is not counted, because it loads modules. With this call, the difference in the first case would be
+        # negative.
         update_s(scenario(1, Path(directory) / "first.toml"), 1)
         for pairs in (100, 990, 4950):
             file = scenario(pairs, Path(directory) / f"{pairs}.toml")

@@ -29,7 +29,8 @@ def main() -> None:
     done = subprocess.run([*command, f"--profile={PROFILE}"], cwd=ROOT, env=environment, check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)
-    # The new library is written beside the old one and then renamed, so a process that has the old one loaded keeps it.
+    # The new library is written beside the old one and then renamed, so a process that has loaded the old library keeps
+    # it.
     fresh = LIBRARY.with_suffix(".fresh")
     fresh.write_bytes((ROOT / "target" / TARGET / PROFILE / "libleowarp_native.so").read_bytes())
     fresh.chmod(0o755)

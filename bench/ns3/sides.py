@@ -37,12 +37,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run.
+    """The result of one run.
 
     cpu_s: User and system time of the process, and of all processes that it waited for.
-    memory_bytes: Peak of memory. For ns-3 it is the peak of the process; for leowarp, the sum of the guest's peak and
-        that of the largest other process.
-    numbers: The results, with the keys of `COUNTED`; None where that side has no such number.
+    memory_bytes: Peak of memory. For ns-3, this is the peak of the process; for leowarp, it is the sum of the guest's
+        peak and the peak of the largest other process.
+    numbers: The results, with the keys of `COUNTED`; None if the program does not report the number.
     series: `t_ns, window_pkts, goodput_bps`, every 50 ms.
     """
 
