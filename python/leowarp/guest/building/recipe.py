@@ -28,7 +28,7 @@ KERNEL_FILES = (
 KERNEL_OBJECTS = "*/*.[ch]"
 WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
 """Fields of the list that are only for readers: they do not change the kernel."""
-# Only the chosen kernel's entry in this file is part of the recipe, so adding another kernel does not change the recipe.
+# Only the chosen kernel's entry in this file is part of the recipe, so another kernel's entry does not change it.
 SHELF = "kernels.toml"
 # Lines of leowarp's C files that are compiled only for kernels with this option; kernels.toml sets the option for some
 # kernels.

@@ -71,8 +71,8 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
-    # Of an even number of curves, the median is the lower of the two middle ones. Each coloured curve thus belongs to
-    # one flow, and is never the mean of two flows.
+    # If the number of curves is even, the median is the lower of the two middle curves. Each coloured curve thus
+    # belongs to one flow, and is never the mean of two flows.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)
