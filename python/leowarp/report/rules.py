@@ -42,7 +42,7 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
-    # A plan lists every default. Only the plan of an older version can lack a key, and the older version behaved like the
+    # A plan lists every default. Only the plan of an older version can lack a key, and that version behaved like the
     # key's default.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
