@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow in the order of `summary.json`. Each section has the scalars that are computed together.
+"""Scalars of a flow in the order of `summary.json`. Each section has scalars that are computed together.
 
-`scalars.ordered` raises an error if a line here has no computed value, or a computed value has no line here (the files
-named below are in `metrics/`). A line has the name, unit, group and definition, followed by the texts of a run's page
-and of the overview, if these show the scalar. The text of a page may continue the row before ("smallest", "mean",
+`scalars.ordered` raises an error if a line of this file has no computed value, or a computed value has no line (the
+files named below are in `metrics/`). A line has the name, unit, group and definition. The texts of a run's page and of
+the overview follow, if these show the scalar. A page's text may continue the text of the row above ("smallest", "mean",
 "median").
 
     IDENTITY                names and kind of the flow
@@ -22,8 +22,8 @@ and of the overview, if these show the scalar. The text of a page may continue t
 `scalars/of_programs.py` has the sections of flows of programs.
 
 Numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are constants in
-`metrics/`. The definitions are also written into `40-metrics.parquet`. Two sections may contain the same name
-(`rtt_min_ns` of TCP and of pings). The unit is then the same, and a flow has only one of the two.
+`metrics/`. The definitions also appear in `40-metrics.parquet`. Two sections may contain the same name (`rtt_min_ns` of
+TCP and of pings). Both scalars have the same unit, and a flow has only one of them.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
@@ -55,8 +55,8 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
-# These scalars identify the flow; they come from the plan. The identifying scalars come first, so that a row of
-# `summary.json` begins with the flow's name.
+# These scalars come from the plan and identify the flow. They are first, so that a row of `summary.json` begins with
+# the flow's name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
     Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: none"),
@@ -68,8 +68,7 @@ IDENTITY: Section = (
 )
 
 # These scalars come from packets matched at both ends. The numbers count everything on the wire, including
-# retransmissions and packets without payload. The numbers of packets therefore differ from the socket's own counts,
-# which follow.
+# retransmissions and packets without payload. They therefore differ from the socket's own counts in the sections below.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -93,8 +92,8 @@ PACKETS: Section = (
     Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets back dropped on links"),
 )
 
-# These scalars come from samples of TCP_INFO, that is, from the sender's kernel. Medians are weighted by time: each
-# sample is valid until the next.
+# These scalars come from samples of TCP_INFO, that is, from the kernel of the sender. Medians are weighted by time:
+# each sample is valid until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
            "payload that the receiver got in order during the flow's life, per second of it: from start_ns (its first "
@@ -166,7 +165,8 @@ DATAGRAMS: Section = (
            "goodput, back", "goodput, back"),
 )
 
-# The time during which a flow lives. Every mean over the life of a flow divides by its length.
+# The time during which a flow lives: from its start to its end. Every mean over a flow's life divides by the length of
+# this time.
 LIFE: Section = (
     Scalar("start_ns", NS_AS_S, _WHAT, "start of the flow, from the run's start: its first SYN or datagram"),
     Scalar("stop_ns", NS_AS_S, _WHAT,
@@ -186,8 +186,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: no error"),
 )
 
-# These scalars come from kernel counters per network namespace, that is, per host. The counts are null if several flows
-# share a host, because they cannot be attributed then.
+# These scalars are counters of the kernel per network namespace, that is, per host. They are null if several flows
+# share a host, because the counts cannot be attributed to one flow.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "number of recoveries that the kernel of the sender's host began because it marked packets lost; null: "
@@ -202,7 +202,7 @@ HOST: Section = (
            "arrived with a congestion mark (CE)", "marked for congestion"),
 )
 
-# Only first transmissions count: if a retransmission is late, TCP is the cause, not the path.
+# Only first transmissions count: if a retransmission is late, the cause is TCP and not the path.
 REORDERING: Section = (
     Scalar("reordered_ratio", RATIO, _ORDER,
            "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
@@ -242,7 +242,8 @@ REORDERING: Section = (
            "displaced by more than the threshold of RD: lost to it"),
 )
 
-# Numbers of lost, late and retransmitted packets by cause, from drops that links report and from route changes.
+# Numbers of lost, late and retransmitted packets by cause. Causes come from drops that links report and from route
+# changes.
 CAUSES: Section = (
     Scalar("lost_queue_pkts", PKTS, _PACKETS, "data packets lost at a full queue", "lost at full queues",
            "lost at full queues"),
@@ -265,7 +266,8 @@ CAUSES: Section = (
            "spurious, of bytes that a route change made late"),
 )
 
-# Round trips are computed for each data packet. The sender's own estimate is smoothed by 1/8 per sample (RFC 6298, 2).
+# Round trips are computed for each data packet. The sender's own estimate would be smoothed by 1/8 per sample (RFC
+# 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
            "smallest round trip of a data packet: its one-way delay plus that of the first packet that left the "
@@ -303,7 +305,7 @@ ONE_WAY: Section = (
            "largest possible error of a percentile of one-way delays"),
 )
 
-# A probe without a reply, or its reply, may be lost in either direction. A ping cannot distinguish the two.
+# Either a probe or its reply may be lost. A ping cannot distinguish these two cases.
 REPLIES: Section = (
     Scalar("replies_pkts", PKTS, _PACKETS, "replies that arrived; null: probes are not answered"),
     Scalar("replies_lost_pkts", PKTS, _PACKETS,
@@ -334,7 +336,7 @@ REPLIES: Section = (
            "longest run of losses"),
 )
 
-# Outages of the access profile, too, are within 1 s of a change: of 337 pings that LENS lost, 327 were.
+# Outages of the access profile also lie within 1 s of a change: of 337 pings that LENS lost, 327 did.
 NEAR_CHANGES: Section = (
     Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
            "data packets lost within 1 s before or after a route change (for an access link: a reconfiguration), in "
@@ -397,7 +399,7 @@ SPIKES: Section = (
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of the values whose median is spike_p50_ns", _SPIKE_WORDS[1]),
 )
 
-# The receiver's actions (docs/concepts/delayed-acks.md) are counted from packets, whatever `tcp.delayed_ack` says.
+# The receiver's actions (docs/concepts/delayed-acks.md) are counted from packets, whatever value `tcp.delayed_ack` has.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
            "ACKs that the receiver sent, divided by the data segments that arrived since the previous ACK"),
@@ -436,7 +438,7 @@ SHARE: Section = (
            "no share, because"),
 )
 
-# Capacity counts the payload of full segments, so that a ratio of 1 can be reached; headers do not count.
+# Capacity counts only the payload of full segments and no headers, so that a ratio of 1 can be reached.
 CAPACITY: Section = (
     Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
            "payload that the path could have carried during the flow's life, in full segments: the integral of the "
@@ -453,7 +455,7 @@ CAPACITY: Section = (
 
 # fmt: on
 
-# The order is that of `summary.json`, of the reference page, and of each group in `leowarp show --metrics`.
+# Their order applies to `summary.json`, to the reference page, and to each group in `leowarp show --metrics`.
 TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,
@@ -461,7 +463,7 @@ TCP: Section = (
 """Scalars of a TCP flow."""
 
 PROGRAM: Section = (*IDENTITY, *PROGRAMS, *IPERF3, *MEASURES)
-"""Scalars of a flow of programs."""
+"""Scalars of a flow of kind program."""
 
 PROBE: Section = (
     *IDENTITY, *PACKETS, *ECHOES, *DATAGRAMS, *LIFE, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES,
@@ -470,4 +472,4 @@ PROBE: Section = (
 """Scalars of a flow of pings or UDP datagrams."""
 
 COMMON: Section = (*IDENTITY, *PACKETS, *LIFE, *ENDING, *REORDERING, *CAUSES, *NEAR_CHANGES)
-"""Scalars that flows of both kinds have."""
+"""Scalars that both TCP flows and probes have."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run, in the order of `summary.json`.
 
-A dot in a name precedes a key of an object (`fairness.jain_index`). In `40-metrics.parquet`, it becomes `_`.
+A dot in a name precedes the key of a nested object (`fairness.jain_index`). In `40-metrics.parquet`, the dot becomes
+`_`.
 
 >>> [scalar.name for scalar in COSTS]
 ['cpu_s', 'wall_s']
@@ -13,8 +14,8 @@ from leowarp.scalars.scalar import BYTES, COUNT, NS, PKTS, TEXT, Group, S, Scala
 
 _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 
-# The scalar counts changes, not packets, so pages show no unit. The scalar's name ends in `pkts` because
-# `40-metrics.parquet` has had this name from the start.
+# Unit of scalars that count changes, not packets, so pages show no unit. Their names still end in `pkts`, because
+# `40-metrics.parquet` has had these names from the start.
 _CHANGES_NAMED_PKTS = PKTS.in_("", 1)
 
 # fmt: off
@@ -30,7 +31,7 @@ ROUTE_CHANGES: Section = (
            "route changes with late packets"),
 )
 
-# The path delay is only propagation, from `20-timeline.parquet`. Queues and jitter do not affect it.
+# The path delay is pure propagation delay, from `20-timeline.parquet`. Queues and jitter do not affect it.
 PATH_DELAY: Section = (
     Scalar("path_delay_min_ns", NS, _CHANGES,
            "smallest propagation delay of the current path, one way, over the paths of all flows' data",
@@ -40,7 +41,7 @@ PATH_DELAY: Section = (
     Scalar("path_delay_max_ns", NS, _CHANGES, "largest propagation delay of the current path", "path delay, largest"),
 )
 
-# These are the causes that links report (docs/concepts/links.md).
+# The causes that links report (docs/concepts/links.md).
 DROPS: Section = (
     Scalar("drops_by_cause_pkts.queue", PKTS, _PACKETS, "packets dropped at full queues"),
     Scalar("drops_by_cause_pkts.loss", PKTS, _PACKETS, "packets dropped by the links' own loss"),
@@ -49,8 +50,8 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
-# These scalars come from the tables `switches`, `nodetotals`, `merges` and `orders`. The scalars are null if their
-# table is missing.
+# These scalars come from the tables `switches`, `nodetotals`, `merges` and `orders`. They are null if their table is
+# missing.
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
            "packets that waited at a link when its node abandoned it for their host, and that moved to the new link; "
@@ -103,7 +104,7 @@ FAIRNESS: Section = (
     "flows"),
 )
 
-# Costs depend on the machine. Everything else is the same wherever the plan is run.
+# Costs depend on the machine. All other scalars are the same wherever the plan is run.
 RUN: Section = (
     Scalar("name", TEXT, Group.WHAT, "the scenario's name"),
     *ROUTE_CHANGES,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the numbers of a summary that are shown, with their labels and units."""
+"""The numbers of a summary that the overview shows, with their labels and units."""
 
 import pytest
 

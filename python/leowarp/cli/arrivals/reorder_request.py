@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request to `leowarp reorder`: its options, as one value.
+"""A request to `leowarp reorder`: its options as one object.
 
 Options with fixed words are enumerations, so that typer lists the words in the help and rejects others.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """Kinds of files. `crates/arrivals` reads text and captures, and Arrow reads the other two."""
+    """Kinds of files. `crates/arrivals` reads text and captures; Arrow reads the other two formats."""
 
     text = "text"
     csv = "csv"
@@ -40,7 +40,7 @@ class Protocol(StrEnum):
     udp = "udp"
 
 
-# Members are lower-case, unlike constants elsewhere: their names are the words that a user types.
+# Members are lower-case, unlike other constants: their names are the words that a user types.
 class TimeUnit(StrEnum):
     """Unit of a column with times."""
 
@@ -70,16 +70,17 @@ _METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
 
 @dataclass(frozen=True)
 class Request:
-    """Arguments and options as typed. The methods contain the rules between them.
+    """Arguments and options as typed. The methods check rules that involve several options.
 
     file: A path, or ``-`` for standard input.
     threshold, buffer_threshold: DT and BT of RFC 5236, in packets; with None, BT equals DT.
-    loss_window: Number of packets after which a missing one counts as lost (RFC 4737).
+    loss_window: Number of later packets after which a missing packet counts as lost (RFC 4737).
     n_max: Largest n of n-reordering (RFC 4737, 5.3).
-    first, sent: Number of the first packet sent, and the number of packets sent: facts that no arrival shows.
-    bits: Width of numbers that wrap around; with None, the width is the protocol's, or there is no wrap-around.
+    first, sent: Number of the first packet sent, and how many packets were sent. Arrivals cannot show either.
+    bits: Width of sequence numbers that wrap around; with None, that of the protocol, or no wrap-around.
     flow: Index in the list of ``--flows``.
-    field_offset, field_size, field_order: int or None, int, Order. Position of the number in a UDP payload, bytes.
+    field_offset, field_size, field_order: int or None, int, Order. Position, length and byte order of the number in a
+        UDP payload, in bytes.
     figures: Directory for the figures.
     """
 
@@ -100,8 +101,8 @@ class Request:
         int | None,
         typer.Option(help="B_T: size of RBD's buffer in packets; default: --threshold.", rich_help_panel=_METRICS),
     ] = None
-    # The default is 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). A
-    # packet that is later than this would meet its own number again.
+    # The default is 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). If a
+    # packet were later than this, another packet could have the same number.
     loss_window: Annotated[
         int,
         typer.Option(help="RFC 4737: a packet that is late by more numbers counts as lost.", rich_help_panel=_METRICS),
@@ -165,11 +166,11 @@ class Request:
     json_: options.Json = False
 
     def source(self) -> Source:
-        """Facts that the file itself does not contain.
+        """Description of the file: facts that the file itself does not contain.
 
         Returns: Options of CSV, Parquet and captures as typed; `reordering.measure_file` decides which fit the file.
         """
-        # The import is here and not above: a help page must not wait for numpy.
+        # Imported late, because a help page must not wait for numpy.
         from leowarp.reordering import Source
 
         return Source(
@@ -179,10 +180,10 @@ class Request:
         )  # fmt: skip
 
     def settings(self) -> Settings:
-        """Settings of the measurement.
+        """Thresholds and windows of the measurement.
 
-        Returns: Thresholds and windows in packets. The number of sent packets is not among them, because it is known
-            independently of the arrivals.
+        Returns: Numbers of packets. The number of sent packets is not included, because it does not come from the
+            arrivals.
         """
         from leowarp.reordering import Settings
 
@@ -198,9 +199,9 @@ class Request:
     def formats(self) -> list[Drawn]:
         """Formats of the figures; all formats if none was typed.
 
-        Raises ScenarioError if formats were typed and no figure is requested.
+        Raises ScenarioError if formats were typed without a request for figures.
         """
         if self.format_ and self.figures is None:
             raise ScenarioError("--format is for figures, and there is no --figures", hint="--figures DIRECTORY")
-        # A drawing in three formats costs little compared with the measurement.
+        # Drawing a figure in three formats costs little compared with the measurement.
         return self.format_ or list(Drawn)

@@ -103,7 +103,7 @@ def _plot(
     from leowarp.cli.output import print_json
 
     target = out or Path(f"{run.path.resolve().name}-{'-'.join(names)}.pdf")
-    # The suffix is checked before the run is read and drawn: the metrics of a long run take seconds.
+    # The suffix is checked before the run is read, because computing the metrics of a long run takes seconds.
     kind = target.suffix.removeprefix(".").lower()
     if kind not in report.FORMATS:
         raise ScenarioError(f"cannot write a figure to {target}", hint=f"end its name in .{', .'.join(report.FORMATS)}")

@@ -60,10 +60,10 @@ def show(
     if again:
         from leowarp import trace
 
-        # The trace does not contain the cost of the run, so the manifest's numbers are kept.
+        # The trace does not contain the cost of the run, so the costs are taken from the manifest.
         costs = opened.manifest["costs"]
         numbers = opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
-        # The manifest has the sha256 of every file, including these.
+        # The manifest has the sha256 of every file, including the files written here.
         with trace.relisted(opened.path):
             numbers.write(opened.path)
     if of_links:
@@ -185,7 +185,7 @@ def export(
         import sys
 
         if sys.stdout.isatty():
-            # This is for display; a file or a pipe gets the bytes unchanged.
+            # Text on a terminal is for people; a file or a pipe gets the bytes unchanged.
             text = io.BytesIO()
             exports.csv(opened, what, text, flow=flow)
             say(text.getvalue().decode(errors="surrogateescape"), end="")

@@ -61,7 +61,7 @@ def live(
     has_terminal = sys.stderr.isatty()
 
     def say(text: str) -> None:
-        # The line with the time is overwritten.
+        # On a terminal, the next line overwrites the status line with the time.
         if has_terminal:
             sys.stderr.write("\r\x1b[K")
         note(text)

@@ -102,16 +102,16 @@ def demo(
             {"name": f"madrid-tokyo-{name}", "run.duration": duration, "flows.0.congestion_control": name},
             label=name,
         )
-        # The order is from the oldest to the newest, as in the table of README.
+        # From the oldest to the newest algorithm, as in the table of README.
         for name in ("reno", "cubic", "bbr")
     ]
-    # The image is built here and not in the runs, which are processes, so that its progress is shown once.
+    # The image is built here and not in the runs, so that its progress is shown once: each run is a process of its own.
     image = built_image(kernel or "default")
     todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:
         if job not in todo:
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
-    # Complete runs were excluded above, so any directory in the way belongs to another plan or is unfinished.
+    # Complete runs were excluded above, so an existing directory belongs to another plan or is unfinished.
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, report=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
     with shown(True) as show:
@@ -224,7 +224,7 @@ def reproduce(
         say(f"Report: {made.page}")
     for sentence in made.left_out:
         note(sentence)
-    # Failures come last, below the table, because they need action.
+    # Failures are printed last, below the table, because they need action.
     for slug, error in made.failures.items():
         note(f"the run {slug} failed:")
         print_error(error)
@@ -233,7 +233,7 @@ def reproduce(
 
 
 def print_run(run: Run, as_json: bool) -> None:
-    """Print a new run: warnings, then the few most important numbers, and where to find the others."""
+    """Print a new run: warnings, then the few most important numbers, and where to find the other numbers."""
     from leowarp.cli.output import note, print_json
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.overview import overview

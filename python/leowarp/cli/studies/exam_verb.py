@@ -89,8 +89,8 @@ def exam(
 
 
 def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool, seeds: int) -> NoReturn:
-    """Run every algorithm's exam, then write a page that compares them; status 0, since a failing algorithm is a
-    result."""
+    """Run every algorithm's exam, then write a page that compares the algorithms. The exit status is 0, because a
+    failing algorithm is a result."""
     from leowarp.base import plainfiles
     from leowarp.cli.output import print_json, print_table
     from leowarp.exam import Subject
@@ -132,7 +132,7 @@ def _command(subject: Subject, is_named: bool, seeds: int) -> str:
 
 
 def _print(taken: Exam) -> None:
-    """Print one line per case, then the counts, and below them the reasons of failures."""
+    """Print one line per case, then the counts, and last the reasons of failures."""
     from leowarp.cli.output import print_table
     from leowarp.exam.verdict import spread_in_words
 

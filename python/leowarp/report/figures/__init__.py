@@ -39,15 +39,15 @@ class FigureKind:
 
     draw: Function `draw(runs, **options) -> Figure`.
     caption: What the figure shows and how to read it.
-    study: Number of the figure of `frederiksen2024` that it reproduces, or "".
-    several: True if it draws all given runs, False if only the first.
-    shows: Its subject, which is a key of `_HAS`. Subjects are routes over satellites, a mobile channel, measurements of
-        programs (`players`, `page loads`), and flows of a kind. Kinds of flows are for example `many tcp` (more than
-        lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and `pings` (those
-        with replies). `capacity` is TCP over a link with a capacity table, and `changes` TCP over a path that can
-        change. A page leaves the figure out if the run does not have its subject.
+    study: Number of the figure in `frederiksen2024` that this kind reproduces, or "".
+    several: True if the figure shows all runs passed to it, False if only the first.
+    shows: The subject of the figure, a key of `_HAS`. Subjects are routes over satellites, a mobile channel,
+        measurements of programs (`players`, `page loads`), and kinds of flows. Kinds of flows are for example `many
+        tcp` (more than separate lines can show), `pairs` (between many pairs of stations), `sizes` (many with a size)
+        and `pings` (with replies). `capacity` is TCP over a link with a capacity table, and `changes` TCP over a path
+        that can change. A page leaves the figure out if the run does not have its subject.
     needs: Trace tables from which the figure is drawn.
-    part: Section of a run's page in which the figure is.
+    part: Section of a run's page that contains the figure.
     own_flows: Whether the figure chooses its flows itself.
     """
 
@@ -64,7 +64,7 @@ class FigureKind:
     @property
     def around_changes(self) -> bool:
         """Whether the figure has the option `change_s`, an instant around which it shows the runs."""
-        # The signature itself is checked, also of a `functools.partial`, because a separate flag could contradict it.
+        # The signature itself is checked, even for a `functools.partial`, because a separate flag could contradict it.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[RunView]) -> bool:
@@ -79,7 +79,7 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "pairs": across_flows.has_pairs,
     "sizes": across_flows.has_sizes,
     "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
-    # Without satellites a path never changes, so this figure would be empty.
+    # Without satellites a path never changes, so a figure of changes would be empty.
     "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
@@ -241,8 +241,9 @@ Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
 
 
 def views(runs: Runs) -> list[RunView]:
-    """Runs as views. A run, its directory, several of these, and views are accepted."""
-    # A string is a sequence too. Without this check, the letters of a directory's name would be treated as runs.
+    """`runs` as a list of views. It may be a run, its directory, a view, or several of these. A run, its directory,
+    several of these, and views are accepted."""
+    # A string is a sequence too. Without this check, each letter of a directory's name would be treated as a run.
     many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)
     return [run if isinstance(run, RunView) else RunView(run) for run in many]
 
@@ -257,9 +258,9 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
     name : str
         Name of the figure in `FIGURES`.
     flow : int or str, or a sequence of them, optional
-        Flows of each run to draw, by number or name; by default all that can be in the figure. Up to eight flows get
-        one line each. If there are more, the figure shows their distribution or the flows that were affected most, and
-        says which.
+        Flows of each run to draw, by number or name; by default all flows that the figure can show. Up to eight flows
+        get one line each. For more than eight flows, the figure shows their distribution or the flows that were
+        affected most, and its text says which.
     options
         Options of that figure, for example `bin_ns`, `start_s`, `change_s`.
 
@@ -298,13 +299,13 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
 
 
 def flows_of(run: RunView, name: str) -> list[int]:
-    """Numbers of those flows of a run that the figure can show."""
+    """Numbers of the run's flows that the figure can show."""
     every = list(range(len(run.plan.flows)))
     return {"probes": run.probe_flows, "pings": run.ping_flows, "any": every}.get(FIGURES[name].shows, run.tcp_flows)
 
 
 def _of_flows(run: RunView, name: str, flow: int | str | Sequence[int | str] | None) -> list[RunView]:
-    """A view of each flow of the run that the figure shows. If there are fewer than two such flows, the run itself.
+    """A view of each flow of the run that the figure shows. The run itself if there are fewer than two such flows.
 
     Raises ScenarioError if the run does not have a requested flow, or if the figure cannot show it.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about the actions of `[cures]`: each of its tables with units, and with words for reasons and
-events."""
+"""Section of a run's page about the actions of `[cures]`: each table of actions, with units, and with words for reasons
+and events."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from leowarp.report import html
 from leowarp.report.view import RunView
 
 MOST_ROWS = 300
-"""Largest number of rows of a table, because more would make the page several megabytes large. The run's own tables
-contain all rows."""
+"""Maximum number of rows of a table, because more rows would make the page several megabytes large. The run's own
+tables contain all rows."""
 MOST_OPEN = 12
-"""Number of rows that are visible without unfolding."""
+"""Number of rows that are visible before the reader unfolds the table."""
 
 _AT = {"t_ns": ("at, s", 1e9)}
 _SWITCHED = {
@@ -68,7 +68,7 @@ _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
 def cures_section(view: RunView) -> str:
-    """HTML of the section; "" if the nodes of the run do nothing at route changes."""
+    """HTML of the section; "" if the run's nodes take no action at route changes."""
     return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
 
 
@@ -85,7 +85,7 @@ def _switches(view: RunView) -> str:
     cures = view.document.get("cures", {})
     copies = cures.get("duplicate", "off") != "off"
     columns = _COPIED if copies else _SWITCHED
-    # A table written by an older version lacks the reasons.
+    # Tables of older versions lack the reasons.
     told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
         [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
@@ -181,7 +181,7 @@ _ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for pack
 
 
 def _entry(view: RunView, row: Any) -> list[object]:
-    """A change of a node's route: when it was, from which link to which, and for the packets of which station."""
+    """Cells for a change of a node's route: instant, old and new link, and the station whose packets are affected."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
@@ -193,7 +193,7 @@ def _end(view: RunView, direction: Any, side: int) -> str | None:
 
 
 def _refusal(refused: Any) -> str | None:
-    # A reason that only a newer version knows has no sentence here.
+    # A reason that only newer versions have appears as its number.
     return None if pd.isna(refused) else _REFUSALS.get(str(refused), str(refused))
 
 
@@ -214,7 +214,7 @@ def _folded(table: str, count: int, what: str) -> str:
 
 
 def _numbers(row: Any, columns: Mapping[str, tuple[str, float]]) -> list[float | int | None]:
-    # A table written by an older version lacks the newest columns.
+    # Tables of older versions lack the newest columns.
     known = set(row._fields)
     return [html.number(getattr(row, name), unit) if name in known else None for name, (_, unit) in columns.items()]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the actions of `[cures]` on the page of a run."""
+"""Actions of `[cures]` on the page of a run."""
 
 import re
 
@@ -33,7 +33,7 @@ NODE = {"node": 1, "held_pkts": 0, "held_bytes": 0, "held_max_bytes": 24_224, "h
 
 @pytest.fixture
 def cured(tmp_path):
-    """A function that writes the run with these tables and returns the section."""
+    """A function that writes the run with the tables in its arguments, and returns the section."""
 
     def section(cures="", **tables):
         path = write_synthetic_run(tmp_path / "run", PLAN_TOML + cures)
@@ -88,7 +88,7 @@ def test_copies_and_why_there_are_none_are_told(cured):
     assert {"copies, kB", "16", "16.67", "the previous link leads back to this node"} <= set(found)
     assert found.count("second copies discarded") == 1
     assert {"15", "60,000"} <= set(found)
-    # No packet was held, moved or resequenced.
+    # In this run no packet was held, moved or resequenced.
     assert not {"held back", "moved", "given up"} & set(found)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences between compared runs, which come first on their page: plan keys, modules, kernels, versions."""
+"""Differences between compared runs, which come first on the page of a comparison: plan keys, modules, kernels,
+versions."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from leowarp.results.differences import causes, condensed, said
 from leowarp.results.run import Run
 
 MOST_ROWS = 12
-"""If there are more rows, the others are folded."""
+"""Further rows are folded."""
 
 
 def difference_section(runs: Sequence[RunView]) -> str:
