@@ -40,7 +40,7 @@ def measurements(
     interval_ns: Interval between two lines, for a format that does not contain the interval.
     capacity: File with the capacity of the path, in addition to a file of delays.
     Raises ScenarioError or TraceError if the path names no measurement, or a file is not in its format. The message has
-        file and line.
+        file and line number.
     """
     if path.is_dir():
         return _of_run(path)
