@@ -60,8 +60,8 @@ def _built() -> dict[str, Any]:
 def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
     """The version of a build from a checkout, by PEP 440. For an installed wheel, it is the wheel's version.
 
-    Returns: `VERSION` if the commit has the tag `v` plus `VERSION`, and no file differs from the commit. Otherwise a
-        development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ;
+    Returns: `VERSION` if the commit has the tag `v` plus `VERSION`, and no file differs from the commit. In other
+        cases, a development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ;
         "0.2.0.dev0" if the commit is unknown.
     """
     if checkout == _PACKAGE.parent.parent and (built := _built()):
@@ -94,8 +94,8 @@ def revision_of(checkout: Path) -> dict[str, Any]:
 
     git is run only in the user's own directory, without its hooks and its file-system monitor (docs/security.md).
 
-    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both are None if git is missing, outside of a
-        checkout, or in a checkout of another user. `git_changed` alone is None in a source archive.
+    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both values are None if git is missing, outside of
+        a checkout, or in a checkout of another user. `git_changed` alone is None in a source archive.
     """
     dot_git = checkout / ".git"
     if archived := {} if dot_git.exists() else _archived(checkout):

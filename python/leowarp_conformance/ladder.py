@@ -17,8 +17,8 @@ DEFAULT_US = 4000
 class Outcome:
     """The result of a script.
 
-    tolerance_us: Smallest of `RUNGS_US` and `DEFAULT_US` with which the script passes. It is `DEFAULT_US` even if the
-        script sets a larger tolerance. None if the script fails when it is run in the same way as by its driver.
+    tolerance_us: Smallest of `RUNGS_US` and `DEFAULT_US` with which the script passes. The value is `DEFAULT_US` even
+        if the script sets a larger tolerance. None if the script fails when it is run in the same way as by its driver.
     failure: The failed attempt, made in the same way as by the script's driver; None if it passed.
     """
 

@@ -54,7 +54,7 @@ def checked(named: str | None) -> Path:
 def compiled(sources: Path, on_message: Callable[[str], None]) -> Path:
     """A directory with two files: the static program `packetdrill`, and the script that gives it a network namespace.
 
-    It is in the cache, and its name depends on the contents of the sources. The sources are not changed.
+    The directory is in the cache, and its name depends on the contents of the sources. The sources are not changed.
 
     sources: The result of `checked`.
     on_message: Function that is called with a line of text before the compilation.

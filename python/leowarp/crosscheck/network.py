@@ -63,7 +63,7 @@ class State:
 class Instant:
     """An instant at which the network changed.
 
-    state: State from this instant on. It is modified when the next instant is read.
+    state: State from this instant on. This object is modified when the next instant is read.
     former: dict of (node, host) to node. Previous next hops of the routes that changed or were removed at this instant.
     former_ns: dict of (node, node) to int. Previous delays of the directions whose delay changed at this instant.
     """

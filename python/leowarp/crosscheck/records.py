@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""Maximum delay with which an event of the timeline is applied. It is not 0, because the agent's clock advances by 512
-ns at each reading."""
+"""Maximum delay with which an event of the timeline is applied. The delay is not 0, because the agent's clock advances
+by 512 ns at each reading."""
 
 # Size of a marker's packet from design/cures.md: IPv4, ICMP, magic number and number.
 _MARKER_IP_BYTES = 32

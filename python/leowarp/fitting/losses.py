@@ -25,7 +25,7 @@ _FEWEST_RUNS = 10
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
-"""Steps for computing slopes, of a share, a probability and a logarithm. They are wide enough for the simulation's
+"""Steps for computing slopes, of a share, a probability and a logarithm. The steps are wide enough for the simulation's
 noise."""
 _RANKED = 20
 """`outage_max` is estimated from the longest of 20 runs of losses, the second longest of 40, and so on. The longest run

@@ -251,7 +251,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
     Parameters
     ----------
     figure : Figure
-        The figure. Its layout is computed here, and does not change afterwards.
+        The figure. The figure's layout is computed here, and does not change afterwards.
     stem : path
         Path of the file without its suffix.
     formats : sequence of {"svg", "pdf", "png"}

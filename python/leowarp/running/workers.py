@@ -29,7 +29,7 @@ PATIENCE_S = 10.0
 
 MOST_KILLED_AT_START = 3
 """Maximum number of successive workers, per parallel worker, that may be killed during their start. Beyond this number,
-the machine is at fault. It equals the number of worker deaths that a study allows for a run."""
+the machine is at fault. The number equals the worker deaths that a study allows for a run."""
 
 
 class Tell(Protocol):

@@ -131,8 +131,8 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """Error for a system error while the run was made. It blames the directory only if the system error concerns
-        the directory."""
+        """Error for a system error while the run was made. The error blames the directory only if the system error
+        concerns the directory."""
         # Write errors name no file. The full disk is either that of the run directory or that of temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)

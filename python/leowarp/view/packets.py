@@ -81,8 +81,8 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
 
 
 def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
-    """The values as int16 if they fit, otherwise as int32. They are numbers of flows, paths and directions of up to a
-    million packets."""
+    """The values as int16 if they fit, otherwise as int32. The values are numbers of flows, paths and directions of up
+    to a million packets."""
     return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
 
 

@@ -14,7 +14,7 @@ from leowarp.metrics import LinkValues, Tables, link_values
 from leowarp.results.run import Run
 from leowarp.scenario import Plan
 
-# Maximum number of ticks. It is below 2^31, so that every time of a run fits into an int32.
+# Maximum number of ticks. The number of ticks is below 2^31, so that every time of a run fits into an int32.
 MOST_TICKS = 2_000_000_000
 
 

@@ -88,8 +88,8 @@ def _delays(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times at which the delays of a path's links change, and the links' delays at each of these times.
 
-    Returns at_ns: int array of shape (k,). The first time is `from_ns`. It is the only time if there would be more
-        than `most`.
+    Returns at_ns: int array of shape (k,). The first time is `from_ns`. If there would be more than `most` times, it is
+        the only one.
     Returns delays_ns: float array of shape (k * links,). The values of all links at the first time come first, followed
         by those at the second time.
     """

@@ -95,8 +95,8 @@ def title(channel: MobileChannel) -> str:
 def level_rows(channel: MobileChannel) -> list[Row]:
     """Rows about the power series beside the model's values: shares and durations of the states, quantiles, mean.
 
-    Returns: list of (name, value, closed form). Values are texts with units. They are None, which a table shows as a
-        dash, if a state or level did not occur or no closed form is known.
+    Returns: list of (name, value, closed form). Values are texts with units. A value is None, which a table shows as a
+        dash, if its state or level did not occur or no closed form is known.
     """
     rows = channel.statistics.to_pylist()
 

@@ -132,7 +132,8 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
-    """Debian's package from its archives, fetched by name. Its sha256 alone decides whether it is accepted.
+    """Debian's package from its archives, fetched by name. The package's sha256 alone decides whether the file is
+    accepted.
 
     Raises HostError with the answer of each address, and an explanation of how to get the file by hand.
     """

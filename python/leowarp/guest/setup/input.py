@@ -60,7 +60,7 @@ PROGRAMS_ENVIRONMENT = {
     # a random number.
     "PYTHONHASHSEED": "0",
 }
-"""The complete environment of a program, unless a flow adds variables. It is the same on every machine."""
+"""The complete environment of a program, unless a flow adds variables. The environment is the same on every machine."""
 ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 

@@ -112,12 +112,12 @@ def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scal
 
 
 def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure that consists of `draw_buffer_density`. Its parameters and errors are those of `density`."""
+    """A figure that consists of `draw_buffer_density`. The parameters and errors are those of `density`."""
     return _figure(draw_buffer_density, densities, footer, title, y_scale)
 
 
 def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure that consists of `draw_n_reordering`. Its parameters are those of `density`, but densities without
+    """A figure that consists of `draw_n_reordering`. The parameters are those of `density`, but densities without
     packets are allowed."""
     return _figure(draw_n_reordering, densities, footer, title, y_scale)
 

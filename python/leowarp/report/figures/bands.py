@@ -23,8 +23,8 @@ MOST_PANELS = 6
 """Maximum number of flows that get a panel each. If there are more flows, the first ones are shown."""
 
 Series = Callable[[RunView, int, np.ndarray], np.ndarray]
-"""A function of a run, a flow's number and bin edges in ns. It returns the flow's values between the edges; nan where
-unknown."""
+"""A function of a run, a flow's number and bin edges in ns. The function returns the flow's values between the edges;
+nan where unknown."""
 
 
 def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> Figure:

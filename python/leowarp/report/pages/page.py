@@ -105,8 +105,8 @@ def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # The page lists figures that could be drawn but were not requested. Otherwise a page with two figures would
-        # suggest that the run has data for only two.
+        # The page lists figures that could be drawn but were not requested. Without the list, a page with two figures
+        # would suggest that the run has data for only two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))

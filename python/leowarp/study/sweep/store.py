@@ -387,7 +387,7 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
-    # Such rows are kept: making their runs took time, and the study file may include these runs again.
+    # Rows of runs that left the study are kept: making the runs took time, and the study file may include them again.
     columns: dict[str, list[Any]] = {"in_study": present}
     for name in {name for _, parameters in runs.values() for name in parameters}:
         old = table[name].to_pylist()
