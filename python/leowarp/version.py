@@ -45,8 +45,8 @@ def sources() -> dict[str, Any]:
 def _revision() -> dict[str, Any]:
     if built := _built():
         return {name: built[name] for name in _UNKNOWN}
-    # The checkout must have this project's layout: a directory further up may belong to another repository, such as
-    # that of a virtual environment.
+    # The checkout must have this project's layout: a directory further up may belong to another repository, for example
+    # one that contains a virtual environment.
     top = _PACKAGE.parent.parent
     return revision_of(top) if top / "python" / "leowarp" == _PACKAGE else dict(_UNKNOWN)
 

@@ -20,8 +20,8 @@ _OF_ROW = 0.1
 """Minimum share of a row that bursts leave. Bursts that take more than nine tenths of each row could have any length;
 the smallest such length is estimated."""
 _APART_RTTS = 2.0
-"""Retransmissions that are fewer round trips apart belong to one burst: a loss is detected after one round trip, and
-the segment may be retransmitted twice."""
+"""Retransmissions less than two round trips apart belong to one burst: a loss is detected after one round trip, and the
+segment may be retransmitted twice."""
 
 
 def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:

@@ -82,8 +82,8 @@ def resampled(
     count = len(values)
     found = np.array([statistic(values[rng.integers(0, count, count)]) for _ in range(RESAMPLES)])
     low, high = np.quantile(found, [0.025, 0.975], axis=0)
-    # Resamples of a few slots vary less than the slots of another recording would: their variance is smaller by
-    # (n - 1) / n, and the quantile should be that of Student's t. The interval is widened accordingly.
+    # Resamples of a few slots vary less than the slots of another recording would: their variance is smaller by (n - 1)
+    # / n, and Student's t applies instead of the normal distribution. The interval is widened accordingly.
     middle = statistic(values)
     wider = float(student.ppf(0.975, max(count - 1, 1))) / Z_95 * np.sqrt(count / max(count - 1, 1))
     return middle + (low - middle) * wider, middle + (high - middle) * wider

@@ -41,8 +41,8 @@ def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_
     # Uplink and downlink loss are each half of the same round-trip loss, so one interval stands for both.
     del found["residual_loss_up"]
     outside = {key: found[key] for key in found if not found[key][1] <= truth[key] <= found[key][2]}
-    # One of a dozen 95 % intervals may miss the true value. Two intervals do so in one of eight fits
-    # (`design/fit-coverage.py`); with seed 3, the residual loss of this test does. The test therefore guards the
+    # One of a dozen 95 % intervals may miss the true value. Two intervals miss in one of eight fits
+    # (`design/fit-coverage.py`); with seed 3, the residual loss of this test misses. The test therefore guards the
     # estimators, and does not measure their coverage.
     assert len(outside) <= 1, outside
     assert {"jitter_up", "base_kept", "base_rtts, median", "residual_loss", "outage_share"} <= found.keys()

@@ -134,7 +134,7 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
     """For each reconfiguration, the largest delay around it, minus the median delay of the same slot.
 
     Reconfigurations near missing probes are left out, because an outage may have hidden the peak, and quantiles would
-    be those of a mixture.
+    describe a mixture.
     """
     longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
     answered = ~np.isnan(delay_ns)

@@ -276,8 +276,8 @@ def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
 
 
 def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Covariance of `_middle`: that of the winsorised columns divided by (1 - 2 trimmed)^2 n (Tukey and McLaughlin
-    1963)."""
+    """Covariance of `_middle`: the covariance of the winsorised columns divided by (1 - 2 trimmed)^2 n (Tukey and
+    McLaughlin 1963)."""
     cut = round(trimmed * len(table))
     ordered = np.sort(table, axis=0)
     winsorised = np.clip(table, ordered[cut], ordered[len(table) - 1 - cut])

@@ -120,7 +120,7 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
-    """Convert those of the columns sequence, time and length that are `present`. `row` is the number of their first
+    """Convert the columns sequence, time and length, as far as they are `present`. `row` is the number of their first
     row."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)

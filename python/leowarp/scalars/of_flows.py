@@ -168,7 +168,7 @@ LIFE: Section = (
            "the run, whichever came first"),
 )
 
-# These scalars are what the agent observed of the flow's sockets.
+# These scalars are observations of the agent about the flow's sockets.
 ENDING: Section = (
     Scalar("bytes", BYTES, _GOODPUT, "payload that arrived, each byte once"),
     Scalar("completion_ns", NS_AS_S, _GOODPUT,

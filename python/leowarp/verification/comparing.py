@@ -104,8 +104,8 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """Text about the software that made a run: the version of leowarp, and those of its package and libraries that
-    differ from the current ones.
+    """Text about the software that made a run: leowarp's version, and the versions of package and libraries that differ
+    from the current ones.
 
     >>> in_words({"leowarp_version": "0.0.9", "package_sha256": None, "python": {}})[:13]
     'leowarp 0.0.9'

@@ -72,7 +72,8 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    # The random values equal those of the run: the seed gives one realisation, and the timeline takes its rows from it.
+    # The random values are the same as in the run: the seed gives one realisation, and the timeline takes its rows from
+    # it.
     realisation = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
     return MobileChannel(plan, plan.medium, fading_of(plan.medium), realisation)
 

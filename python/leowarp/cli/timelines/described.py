@@ -217,7 +217,7 @@ def _every(schedule: Schedule | None) -> str:
 
 
 def _recorder_lines(description: Description) -> dict[str, str]:
-    """Effects of the recording itself, as opposed to those of the path."""
+    """Effects of the recording itself, as opposed to effects of the path."""
     values = {}
     if description.clock_steps:
         values["the sender's clock was set"] = "; ".join(

@@ -255,7 +255,7 @@ class Watched:
         self._consoles.check()
         assert child.returncode is not None
         # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. The
-        # processor time of other processes is that of their last sample.
+        # processor time of other processes is taken from their last sample.
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
         return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
 

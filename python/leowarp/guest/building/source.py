@@ -285,7 +285,8 @@ def tree_sha256(tree: Path) -> str:
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
-        # git's hash of the tree is used, not that of the commit, because an amended message does not change the kernel.
+        # git's hash of the tree is used, not the hash of the commit, because an amended message does not change the
+        # kernel.
         total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
         total.update(_git(tree, "diff", "HEAD", "--binary"))
         names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))

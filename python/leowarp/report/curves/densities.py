@@ -80,7 +80,7 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """Draw n-reordering: the share of packets that arrive right after n packets that were sent later (RFC 4737, 5).
 
-    densities: Shares by n. If no packet of any density arrives so, the panel shows a text instead.
+    densities: Shares by n. If no packet is n-reordered, the panel shows a text instead.
     y_scale: {"auto", "linear", "log"}. The scales are those of `draw_density`.
     """
     smallest, largest = _range(densities)

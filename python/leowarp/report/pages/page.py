@@ -392,7 +392,7 @@ def _python(runs: Sequence[RunView], name: str) -> str:
 
 
 def _is_of_study(run: RunView) -> bool:
-    """Whether the only constellation of the path is that of the study."""
+    """Whether the path's only constellation is the one of the study."""
     # Values are compared as texts, because a plan has only one spelling for each value.
     shell = run.document.get("constellation", {})
     return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())

@@ -247,7 +247,7 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
-    """Path of `plans.parquet` in `folder`. A directory without this file is not that of a study."""
+    """Path of `plans.parquet` in `folder`. A directory without this file is not the directory of a study."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")

@@ -218,7 +218,7 @@ class Session:
         """Rows to store at the end of a batch. Missing runs are repeated, each alone, unless the batch had only one
         run.
 
-        Missing runs without a reported fault or loss are a fault of their own.
+        Runs that are missing without a reported fault or loss indicate a fault themselves.
         """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())

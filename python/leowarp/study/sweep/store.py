@@ -78,8 +78,8 @@ class Store:
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Open existing results. Repair what a kill may have left: an unfinished replacement, partial files, a torn
-        line of the journal.
+        """Open existing results. Repair the traces of a kill: an unfinished replacement, partial files, a torn line of
+        the journal.
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
