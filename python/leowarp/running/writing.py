@@ -69,9 +69,9 @@ class Writing:
         while True:
             self._refuse_what_is_not_ours()
             self.path.mkdir(parents=True, exist_ok=True)
-            # No O_EXCL, because the mark of a killed run is locked and written again. O_NOFOLLOW, because a write through
-            # a link would change another file. O_NONBLOCK, because a pipe created since the check above would block the
-            # open.
+            # No O_EXCL, because the mark of a killed run is locked and written again. O_NOFOLLOW, because a write
+            # through a link would change another file. O_NONBLOCK, because a pipe made since the check above would
+            # block the open.
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             mark = os.open(self.path / INCOMPLETE, flags, 0o666)
             try:
