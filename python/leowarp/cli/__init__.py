@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line `leowarp`, whose verbs follow the stages of a run.
 
-A verb is a thin layer. It reads options, calls the library function that a notebook would call, and prints the result:
-text for people, or one object with ``--json``. Slow modules (numpy, Arrow, figures) are imported within the verbs, so
-that help and completion appear at once.
+A verb is a thin layer. Each verb reads options, calls the library function that a notebook would call, and prints the
+result: text for people, or one object with ``--json``. Slow modules (numpy, Arrow, figures) are imported within the
+verbs, so that help and completion appear at once.
 
 Exit statuses are those of `leowarp.base.errors`: 0 for success, 1 if a comparison failed, 2 for an error in scenario or
-usage, 3 if the machine lacks something, 4 if the guest failed. The other statuses are 5 for an error in trace or
-report, 70 for an unforeseen error, and 130 for an interruption.
+usage, 3 if the machine lacks something, 4 if the guest failed. Exit status 5 means an error in trace or report, 70 an
+unforeseen error, and 130 an interruption.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _run() -> None:
         # The name is fixed, so that messages are the same for `python -m leowarp` and for the script.
         program(sys.argv[1:])(prog_name="leowarp")
     finally:
-        # Otherwise Python would write the rest of the output at exit, where a full disk causes a traceback and status
-        # 120.
+        # Without this flush, Python would write the rest of the output at exit, where a full disk causes a traceback
+        # and status 120.
         sys.stdout.flush()
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The typer application: its verbs, in the order of a run's stages.
 
-A verb is a function in one of the modules `*_verbs.py`. Its signature defines the options and its docstring is the help
-text, so these docstrings have no sections. Panels group the verbs in ``leowarp --help``.
+A verb is a function in one of the modules `*_verbs.py`. The function's signature defines the options and its docstring
+is the help text, so these docstrings have no sections. Panels group the verbs in ``leowarp --help``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _MOVED = {
 
 
 class _AsWritten(TyperGroup):
-    """The program with all its verbs. It prints the help of verbs as written, because ``[cures]`` is a section of a
-    scenario and not markup."""
+    """The program with all its verbs. The program prints the help of verbs as written, because ``[cures]`` is a section
+    of a scenario and not markup."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

@@ -139,7 +139,7 @@ def draw_quickly() -> None:
     """Let matplotlib leave out the tables of properties in its docstrings. Verbs that draw call this function before
     they import `leowarp.report`.
 
-    These tables take 0.07 s, and only a notebook shows docstrings.
+    The tables of properties take 0.07 s, and only a notebook shows docstrings.
     """
     from matplotlib import artist
 

@@ -26,7 +26,7 @@ _FOLDER = Path(str(resources.files("leowarp.exam"))) / "stored"
 
 
 def references() -> dict[str, dict[str, Any]]:
-    """Stored documents by algorithm. They have the form of `Exam.document`, with fewer keys per case."""
+    """Stored documents by algorithm. The documents have the form of `Exam.document`, with fewer keys per case."""
     files = {name: _FOLDER / f"{name}.json" for name in ALGORITHMS}
     return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.is_file()}
 

@@ -73,7 +73,7 @@ class Judged:
 
 @lru_cache(maxsize=4)
 def opened(path: Path) -> Run:
-    """The run in a directory. It is cached, so that successive cases read the run only once.
+    """The run in a directory. The run is cached, so that successive cases read it only once.
 
     Only a few runs are cached, because the tables of a sender that never slows down take a hundred megabytes.
     """

@@ -38,15 +38,15 @@ class Source:
         Columns of CSV and Parquet files, by name, or by number from 1. By default, `sequence` is the only column, or
         the only column with a usual name.
     time_unit : str, optional
-        One of `TIME_UNITS`. It is not needed if the column's name ends in the unit (`received_ns`), or if its type is a
-        time.
+        One of `TIME_UNITS`. The unit is not needed if the column's name ends in the unit (`received_ns`), or if its
+        type is a time.
     header : bool
         True if the first line of a CSV file has the names of the columns.
     protocol : str, optional
         One of `PROTOCOLS`: the packets of this protocol in a capture are used. By default, ICMP echo requests and TCP
         are used. Echo replies must be selected explicitly.
     flow : int, optional
-        Number of the flow in a capture, from 0. It is required if there are several flows.
+        Number of the flow in a capture, from 0. The number is required if there are several flows.
     field_offset, field_size : int
         Position of the number in a UDP payload: number of bytes before it, and its length of 2, 4 or 8 bytes.
     field_order : {"big", "little"}

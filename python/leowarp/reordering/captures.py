@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of captures. It returns the arrivals of one flow, the skipped packets, and warnings about the result."""
+"""Reader of captures. The reader returns the arrivals of one flow, the skipped packets, and warnings about the
+result."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
     for chunk in chunks:
         part = _part(capture.feed(chunk))
         # The first flow may be the only one, so its packets are measured at once. A second flow makes the file
-        # ambiguous. Its measurement is then discarded, and the error below is raised.
+        # ambiguous. The first flow's measurement is then discarded, and the error below is raised.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
     last = _part(capture.finish())
@@ -141,7 +142,7 @@ def described(flow: Flow) -> str:
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
     """Convert columns from the crate. The columns are bytes in native order, which are not copied."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times, so the column of times is shorter than the others. Its times then
+    # pcapng's simple packet blocks have no times, so the column of times is shorter than the others. The times then
     # cannot be assigned to packets.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))

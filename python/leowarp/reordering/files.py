@@ -49,7 +49,7 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
     Yields
     ------
     Reading
-        The reading. Its `flows`, `counts` and `notes` are complete after the last part.
+        The reading. The `flows`, `counts` and `notes` of the reading are complete after the last part.
 
     Raises
     ------

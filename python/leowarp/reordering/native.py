@@ -28,9 +28,10 @@ def import_native() -> Any:
 
 
 def _unusable(error: str) -> HostError:
-    """Error for a library that cannot be loaded. It is derived from the message of the dynamic linker or of Python."""
+    """Error for a library that cannot be loaded. The error is derived from the message of the dynamic linker or of
+    Python."""
     # An example is "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by
-    # .../leowarp/_native.abi3.so)". It names the first missing version.
+    # .../leowarp/_native.abi3.so)". The message names the first missing version.
     if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):
         return HostError(
             "importing leowarp.reordering: its native library needs a newer glibc than this machine has "

@@ -224,8 +224,8 @@ class Runs:
     mean_pkts : float or None
         The ratio a / x.
     weighted_mean_pkts : float or None
-        The ratio q / a, where q is the sum of squared lengths. It is the mean length of the run to which a random
-        packet belongs.
+        The ratio q / a, where q is the sum of squared lengths. This ratio is the mean length of the run to which a
+        random packet belongs.
     variability_ratio : float or None
         The ratio (q / a) / (a / x).
     last_pkts, max_pkts : int
@@ -264,7 +264,7 @@ class Reordering:
     outside_pkts : int
         Number of arrivals below the first number of the sequence.
     expected_pkts : int
-        Number of packets sent, if known. Otherwise all numbers from the first to the largest are counted.
+        Number of packets sent, if known. If it is unknown, all numbers from the first to the largest are counted.
     lost_pkts : int
         Number of packets that were expected but not received.
     reordered_pkts : int

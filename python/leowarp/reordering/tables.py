@@ -36,8 +36,7 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
 
     Yields: Parts, each for about 1 MiB of the file; none for an empty file.
     Raises ScenarioError if a column or a unit of time must be selected. The error is also raised if the first line
-    contains numbers although
-        `source.header` is set.
+        contains numbers although `source.header` is set.
     Raises TraceError if a row contains an invalid number. The message has the number of the row, where the header is
     row 1.
     """
@@ -121,7 +120,7 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
-    """Convert those of the columns sequence, time and length that are `present`. `row` is the number of their first
+    """Convert the columns sequence, time and length, as far as they are `present`. `row` is the number of their first
     row."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
@@ -135,8 +134,7 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
     """Times in ns as int64. Fractions of a ns are rounded.
 
     As text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 holds only 16. Large times are
-    therefore read as decimals,
-        in two parts.
+    therefore read as decimals, in two parts.
     """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)

@@ -158,8 +158,8 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 def without_rules(figure: Figure) -> str:
     """Remove the rules from the bottom of a figure and return them, for a page that prints them only once.
 
-    The figure's height shrinks by that of the rules, so the panels keep their size. The layout is computed again when
-    the figure is saved.
+    The figure's height shrinks by the height of the rules, so the panels keep their size. The layout is computed again
+    when the figure is saved.
     """
     (rules,) = [each for each in figure.texts if each.get_gid() == RULES]
     rules.remove()
@@ -251,7 +251,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
     Parameters
     ----------
     figure : Figure
-        The figure. Its layout is computed here, and does not change afterwards.
+        The figure. The figure's layout is computed here, and does not change afterwards.
     stem : path
         Path of the file without its suffix.
     formats : sequence of {"svg", "pdf", "png"}

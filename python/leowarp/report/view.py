@@ -38,7 +38,7 @@ from leowarp.timeline.channel import Realisation
 class RunView:
     """A run with the values that figures and pages need.
 
-    run: The run, or its directory. It needs a plan and a trace; summary and manifest may be missing.
+    run: The run, or its directory. The run needs a plan and a trace; summary and manifest may be missing.
     flow: The flow of this view. If a figure shows one flow per view and the run has several flows, the figure gets one
         view per flow.
     """
@@ -49,8 +49,8 @@ class RunView:
         self.run = run if isinstance(run, Run) else Run(run, complete=False)
         self.flow = flow
         self.path = self.run.path
-        # Views of the same run share the data that all its flows have in common. Otherwise 2,000 views would each hold
-        # a list of 2,000 names.
+        # Views of the same run share the data that all its flows have in common. Without sharing, 2,000 views would
+        # each hold a list of 2,000 names.
         self._whole = self if whole is None else whole
         # The plan is read here, so that a directory without a plan gives an error before a figure is half drawn.
         self.document = self.run.document
@@ -129,8 +129,8 @@ class RunView:
 
     @property
     def is_access(self) -> bool:
-        """Whether the path is an access link. If so, its changes are reconfigurations, and its satellites are not
-        nodes."""
+        """Whether the path is an access link. The changes of an access link are reconfigurations, and its satellites
+        are not nodes."""
         return isinstance(self.plan.medium, Access)
 
     @property
@@ -201,8 +201,8 @@ class RunView:
         With timestamps, a full segment carries 1448 bytes of payload in a packet of 1500 bytes. 100 Mbit/s with 14
         bytes of overhead then carry 95.64 Mbit/s.
         """
-        # If rates are in tables, each path has its own capacity. Otherwise the capacity of the links is the same for
-        # all flows.
+        # If rates are in tables, each path has its own capacity. If rates are constant, the capacity of the links is
+        # the same for all flows.
         return self._steady_capacity_bps() if self._whole._has_tables else self._whole._links_capacity_bps
 
     @cached_property

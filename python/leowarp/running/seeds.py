@@ -46,8 +46,8 @@ def run_seeds(
     ScenarioError
         If the seeds do not form a group.
     LeowarpError
-        The error that ended a run, after all runs have ended; see `leowarp.run_many`. The same command then makes only
-        the missing runs.
+        The error that ended a run, after all runs have ended; see `leowarp.run_many`. The same command, typed again,
+        then makes only the missing runs.
     """
     chosen = seeds_of(seeds if isinstance(seeds, str) else ",".join(map(str, seeds)))
     keys = [each.partition("=")[0].strip() for each in set]

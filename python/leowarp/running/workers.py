@@ -29,7 +29,7 @@ PATIENCE_S = 10.0
 
 MOST_KILLED_AT_START = 3
 """Maximum number of successive workers, per parallel worker, that may be killed during their start. Beyond this number,
-the machine is at fault. It equals the number of worker deaths that a study allows for a run."""
+the machine is at fault. The number equals the worker deaths that a study allows for a run."""
 
 
 class Tell(Protocol):
@@ -135,8 +135,7 @@ class LocalWorkers:
 
         timeout_s: Maximum waiting time if there is no message; with 0, the method returns at once.
         Raises HostError if a worker ended by itself during its start, or if `MOST_KILLED_AT_START` workers in
-        succession were
-            killed. Earlier messages have already been returned.
+            succession were killed. Earlier messages have already been returned.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -190,8 +189,7 @@ class LocalWorkers:
         """Remove a worker that has ended, and start another. The dead worker's task counts a loss.
 
         A worker that was killed during its start has lost nothing: its successor gets its task. If a worker ended by
-            itself
-        during its start, the machine is at fault: the next worker would end in the same way.
+        itself during its start, the machine is at fault: the next worker would end in the same way.
         """
         self._selector.unregister(worker.stdout)
         self._workers.remove(worker)

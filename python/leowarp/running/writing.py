@@ -69,9 +69,9 @@ class Writing:
         while True:
             self._refuse_what_is_not_ours()
             self.path.mkdir(parents=True, exist_ok=True)
-            # No O_EXCL, because the mark of a killed run is locked and written again. O_NOFOLLOW, because a link would
-            # make this empty another file. O_NONBLOCK, because a pipe created since the check above would block the
-            # open.
+            # No O_EXCL, because the mark of a killed run is locked and written again. O_NOFOLLOW, because a write
+            # through a link would change another file. O_NONBLOCK, because a pipe made since the check above would
+            # block the open.
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             mark = os.open(self.path / INCOMPLETE, flags, 0o666)
             try:
@@ -92,7 +92,7 @@ class Writing:
             os.close(mark)
 
     def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
-        """Whether a locked mark still exists, and is not that of a run that was completed meanwhile.
+        """Whether a locked mark still exists, and does not belong to a run that was completed meanwhile.
 
         Another writer may have ended between the check of the directory and the lock. The other writer may have deleted
         the mark after this process opened it. The other writer may also have deleted the mark before; this process has
@@ -131,9 +131,9 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """Error for a system error while the run was made. It blames the directory only if the system error concerns
-        the directory."""
-        # Write errors name no file. The full disk is either that of the run directory or that of temporary files.
+        """Error for a system error while the run was made. The error blames the directory only if the system error
+        concerns the directory."""
+        # Write errors name no file. The full disk is the disk of the run directory or of temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
         hint = "it is an error of this machine and not of the scenario: mend what it names, then start the run again"

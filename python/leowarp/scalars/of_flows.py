@@ -55,8 +55,8 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
-# These scalars come from the plan and identify the flow. They are first, so that a row of `summary.json` begins with
-# the flow's name.
+# These scalars come from the plan and identify the flow. The identifying scalars are first, so that a row of
+# `summary.json` begins with the flow's name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
     Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: none"),
@@ -68,7 +68,8 @@ IDENTITY: Section = (
 )
 
 # These scalars come from packets matched at both ends. The numbers count everything on the wire, including
-# retransmissions and packets without payload. They therefore differ from the socket's own counts in the sections below.
+# retransmissions and packets without payload. The packet numbers therefore differ from the socket's own counts in the
+# sections below.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -174,7 +175,7 @@ LIFE: Section = (
            "run's end, whichever came first"),
 )
 
-# These scalars are what the agent observed of the flow's sockets.
+# These scalars are observations of the agent about the flow's sockets.
 ENDING: Section = (
     Scalar("bytes", BYTES, _GOODPUT, "payload that arrived; each byte counts once"),
     Scalar("completion_ns", NS_AS_S, _GOODPUT,
@@ -186,8 +187,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: no error"),
 )
 
-# These scalars are counters of the kernel per network namespace, that is, per host. They are null if several flows
-# share a host, because the counts cannot be attributed to one flow.
+# These scalars are counters of the kernel per network namespace, that is, per host. The counters are null if several
+# flows share a host, because the counts cannot be attributed to one flow.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "number of recoveries that the kernel of the sender's host began because it marked packets lost; null: "
@@ -455,7 +456,8 @@ CAPACITY: Section = (
 
 # fmt: on
 
-# Their order applies to `summary.json`, to the reference page, and to each group in `leowarp show --metrics`.
+# The order of the sections applies to `summary.json`, to the reference page, and to each group in `leowarp show
+# --metrics`.
 TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,

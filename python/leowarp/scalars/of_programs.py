@@ -28,8 +28,8 @@ PROGRAMS: Section = (
     "the end"),
 )
 
-# Numbers that iperf3 reports, if the client was iperf3 -J. They are null if it was not, or if iperf3 does not report
-# the number.
+# Numbers that iperf3 reports, if the client was iperf3 -J. The numbers are null if the client was another program, or
+# if iperf3 does not report the number.
 IPERF3: Section = (
     Scalar("iperf3_sent_bytes", BYTES, _MEASURED, "bytes that its sender wrote, as iperf3 -J reports (`sum_sent`)"),
     Scalar("iperf3_received_bytes", BYTES, _MEASURED, "bytes that its receiver read, as iperf3 -J reports "
@@ -45,8 +45,8 @@ IPERF3: Section = (
            overview="iperf3: datagrams lost"),
 )
 
-# Numbers that the programs themselves measured (docs/guides/measures.md). They are null if the programs wrote no such
-# measurements.
+# Numbers that the programs themselves measured (docs/guides/measures.md). The numbers are null if the programs wrote no
+# such measurements.
 MEASURES: Section = (
     Scalar("transactions", COUNT, _MEASURED, "transactions that were completed", overview="transactions"),
     Scalar("transactions_failed", COUNT, _MEASURED, "transactions that never were", overview="  never completed"),

@@ -14,8 +14,8 @@ from leowarp.scalars.scalar import BYTES, COUNT, NS, PKTS, TEXT, Group, S, Scala
 
 _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 
-# Unit of scalars that count changes, not packets, so pages show no unit. Their names still end in `pkts`, because
-# `40-metrics.parquet` has had these names from the start.
+# Unit of scalars that count changes, not packets, so pages show no unit. The names of these scalars still end in
+# `pkts`, because `40-metrics.parquet` has had these names from the start.
 _CHANGES_NAMED_PKTS = PKTS.in_("", 1)
 
 # fmt: off
@@ -50,8 +50,8 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
-# These scalars come from the tables `switches`, `nodetotals`, `merges` and `orders`. They are null if their table is
-# missing.
+# These scalars come from the tables `switches`, `nodetotals`, `merges` and `orders`. The scalars are null if their
+# table is missing.
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
            "packets that waited at a link when its node abandoned it for their host, and that moved to the new link; "

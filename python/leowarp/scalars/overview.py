@@ -66,7 +66,7 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
-        # If all flows have the same direction, the title contains it. Otherwise it would be repeated in each row.
+        # If all flows have the same direction, the title contains it. In the rows, the direction would be repeated.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         # Flows are numbered only if there are several; the number is the argument of `--flow`.

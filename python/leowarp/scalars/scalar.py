@@ -81,7 +81,8 @@ class Group(StrEnum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. Its value is null if unknown.
+    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. The scalar's value is null if
+    unknown.
 
     name: Key in `summary.json`. A dot precedes the key of a nested object (`fairness.jain_index`).
     unit: Unit; the name ends in its suffix.

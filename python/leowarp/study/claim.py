@@ -18,7 +18,7 @@ Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 """A claim with several parts may hold partly. "Cannot be told" does not count against the published study."""
 
 Sample = Mapping[str, Any]
-"""One sample. It maps names to runs (`RunView`), or to data sets if the study has many runs."""
+"""One sample. The sample maps names to runs (`RunView`), or to data sets if the study has many runs."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Outcome:
     measured : str
         The measured result in words, with the numbers that decided it.
     numbers : dict
-        The measured numbers, for programs. Their names contain the units.
+        The measured numbers, for programs. The names contain the units.
     cause : str
         Reason why a claim holds only partly or not at all, based on counts in the trace; empty if the claim holds.
     """
@@ -63,7 +63,7 @@ class Claim:
         Function `evaluate(sample) -> Outcome`.
     by_construction : bool
         True if the test compares a value with its own source: a library with the definitions that it implements, or a
-        profile with the numbers on which it is based. Such verdicts are counted separately.
+        profile with the numbers on which it is based. Verdicts on such claims are counted separately.
     """
 
     number: str

@@ -60,7 +60,7 @@ class Material:
         Tools missing on this machine, as in `Reproduction`.
     skipped : dict of str to str
         Data sets that the user did not request, with the reason. Claims about these data sets read "cannot be told".
-        They do not count as failures.
+        Such claims do not count as failures.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

@@ -33,8 +33,8 @@ class Part:
     name: Name of the group and of its directory.
     content: Content of its study file.
     runs: Number of runs in the group.
-    in_quick: Function `in_quick(values, seed)`. It returns whether a quick reproduction includes the run with these
-        values (scenario keys with values as written). A later full reproduction keeps the runs of the quick one.
+    in_quick: Function `in_quick(values, seed)`. The function returns whether a quick reproduction includes the run with
+        these values (scenario keys with values as written). A later full reproduction keeps the runs of the quick one.
     """
 
     name: str

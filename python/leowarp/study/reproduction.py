@@ -144,8 +144,8 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
-    """One row per claim. If runs of a claim failed or were not requested, its verdict is "cannot be told". Its measured
-    value is then the reason why the first of these runs is missing.
+    """One row per claim. If runs of a claim failed or were not requested, its verdict is "cannot be told". The measured
+    value of the claim is then the reason why the first of these runs is missing.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}

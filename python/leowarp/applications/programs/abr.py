@@ -55,8 +55,8 @@ class Throughput:
 
 
 class ByThroughput:
-    """A rule that chooses the highest bit rate below 0.9 of the throughput. It chooses the lowest if no bit rate is
-    below this limit, or if the throughput is unknown."""
+    """A rule that chooses the highest bit rate below 0.9 of the throughput. The rule chooses the lowest bit rate if
+    none is below this limit, or if the throughput is unknown."""
 
     def __init__(self, ladder_bps: tuple[int, ...]) -> None:
         self._ladder_bps = ladder_bps
@@ -92,9 +92,9 @@ class Bola:
 
 
 class Dynamic:
-    """A rule that chooses by throughput at first. It changes to choosing by buffer once the buffer has 10 s and BOLA's
-    bit rate is at least as high. It changes back to throughput once the buffer has less than 10 s and BOLA's bit rate
-    is lower."""
+    """A rule that chooses by throughput at first. The rule changes to choosing by buffer once the buffer has 10 s and
+    BOLA's bit rate is at least as high. The rule changes back to throughput once the buffer has less than 10 s and
+    BOLA's bit rate is lower."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False

@@ -133,8 +133,8 @@ class Video:
         ).encode()
 
     def segment(self, path: str) -> Answer:
-        """The answer for a segment's path, `/video/<representation>/<number>.m4s`. It is 404 if the segment does not
-        exist, or not yet."""
+        """The answer for a segment's path, `/video/<representation>/<number>.m4s`. The answer is 404 if the segment
+        does not exist, or not yet."""
         _, _, representation, name = path.split("/") if path.count("/") == 3 else ("",) * 4
         number, _, ending = name.partition(".")
         if ending != "m4s" or not (representation.isdigit() and number.isdigit()):

@@ -77,7 +77,7 @@ class Request:
     loss_window: Number of later packets after which a missing packet counts as lost (RFC 4737).
     n_max: Largest n of n-reordering (RFC 4737, 5.3).
     first, sent: Number of the first packet sent, and how many packets were sent. Arrivals cannot show either.
-    bits: Width of sequence numbers that wrap around; with None, that of the protocol, or no wrap-around.
+    bits: Width of sequence numbers that wrap around; with None, the protocol's width, or no wrap-around.
     flow: Index in the list of ``--flows``.
     field_offset, field_size, field_order: int or None, int, Order. Position, length and byte order of the number in a
         UDP payload, in bytes.

@@ -260,9 +260,9 @@ class _Shown:
     """Shows the progress of reading a long file on stderr: as a bar on a terminal, otherwise as a line every few
     seconds.
 
-    It is both a context manager and a callable. `reordering.measure_file` calls it with (share done or None, packets so
-    the bar disappears at the end of the block. Nothing is shown for a short file, because on a terminal the first line
-    appears after half a second.
+    The object is both a context manager and a callable. `reordering.measure_file` calls it with (share done or None,
+    packets so the bar disappears at the end of the block. Nothing is shown for a short file, because on a terminal the
+    first line appears after half a second.
     """
 
     def __init__(self, file: str) -> None:

@@ -213,7 +213,7 @@ def doctor(
         return
     checks = examine()
     booted: bool | None = None
-    # Otherwise a build or a boot would fail for a reason that is already known.
+    # Without all requirements, a build or a boot would fail for a reason that is already known.
     if all(check.ok for check in checks):
         if build:
             built_image(kernel or "default")

@@ -21,8 +21,8 @@ class FileOrVerb(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of the group, preceded by the default verb if they do not begin with a verb."""
-        # The rule is applied here because of the group's own options, and again when the verb is looked up. It does not
-        # change words that begin with a verb.
+        # The rule is applied here because of the group's own options, and again when the verb is looked up. The rule
+        # does not change words that begin with a verb.
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -41,6 +41,6 @@ def with_default(verb: str) -> type[FileOrVerb]:
     """A class of groups with a default verb, which need not be typed.
 
     verb: One of the group's verbs.
-    Returns: type. It is passed to ``typer.Typer(cls=...)``, which needs a class and not an instance.
+    Returns: type. The class is passed to ``typer.Typer(cls=...)``, which needs a class and not an instance.
     """
     return type("FileOrVerb", (FileOrVerb,), {"default": verb})

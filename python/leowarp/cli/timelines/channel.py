@@ -72,7 +72,8 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    # The random values equal those of the run: the seed gives one realisation, and the timeline takes its rows from it.
+    # The random values are the same as in the run: the seed gives one realisation, and the timeline takes its rows from
+    # it.
     realisation = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
     return MobileChannel(plan, plan.medium, fading_of(plan.medium), realisation)
 
@@ -95,8 +96,8 @@ def title(channel: MobileChannel) -> str:
 def level_rows(channel: MobileChannel) -> list[Row]:
     """Rows about the power series beside the model's values: shares and durations of the states, quantiles, mean.
 
-    Returns: list of (name, value, closed form). Values are texts with units. They are None, which a table shows as a
-        dash, if a state or level did not occur or no closed form is known.
+    Returns: list of (name, value, closed form). Values are texts with units. A value is None, which a table shows as a
+        dash, if its state or level did not occur or no closed form is known.
     """
     rows = channel.statistics.to_pylist()
 

@@ -40,7 +40,7 @@ def measurements(
     interval_ns: Interval between two lines, for a format that does not contain the interval.
     capacity: File with the capacity of the path, in addition to a file of delays.
     Raises ScenarioError or TraceError if the path names no measurement, or a file is not in its format. The message has
-        file and line.
+        file and line number.
     """
     if path.is_dir():
         return _of_run(path)
@@ -118,8 +118,8 @@ def lines(description: Description) -> dict[str, str]:
         longest = max((gap.length_ns for gap in description.gaps), default=0)
         values["gaps"] = f"{len(description.gaps)}" + (f", the longest {longest / 1e9:g} s" if description.gaps else "")
         values |= _delay_lines(description) | _schedule_lines(description) | _loss_lines(description)
-    # These facts are included even without a single delay, because a clock that was set back may be the reason for
-    # having none.
+    # Facts about the recording are included even without a single delay, because a clock that was set back may be the
+    # reason for having none.
     values |= _recorder_lines(description)
     if description.transfer is not None:
         values |= _transfer_lines(description.transfer)
@@ -217,7 +217,7 @@ def _every(schedule: Schedule | None) -> str:
 
 
 def _recorder_lines(description: Description) -> dict[str, str]:
-    """Effects of the recording itself, as opposed to those of the path."""
+    """Effects of the recording itself, as opposed to effects of the path."""
     values = {}
     if description.clock_steps:
         values["the sender's clock was set"] = "; ".join(
@@ -252,8 +252,8 @@ def _loss_lines(description: Description) -> dict[str, str]:
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if loss.over_time_ratio is not None:
-        # This share of lost packets does not come from probes. If no probe was lost, the lines about probes would only
-        # say "0 of 350".
+        # The share of lost packets in a table does not come from probes. If no probe was lost, the lines about probes
+        # would only say "0 of 350".
         values = {} if not loss.lost else values
         values |= _table_loss_lines(loss)
     # Without losses there are no runs of losses, and so no mean length.

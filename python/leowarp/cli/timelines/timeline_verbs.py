@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp timeline SCENARIO`: its events. Its subcommands are `describe` and `convert` for measurements, and
-`channel`."""
+"""`leowarp timeline SCENARIO`: its events. The subcommands of `timeline` are `describe` and `convert` for measurements,
+and `channel`."""
 
 from __future__ import annotations
 

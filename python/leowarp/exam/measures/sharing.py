@@ -48,8 +48,7 @@ def completion(run: Run, *, flows: Sequence[int]) -> Measured:
 
 
 def completion_beside(run: Run, *, control: Run, flows: Sequence[int]) -> Measured:
-    """The mean completion time of some flows divided by their mean beside the control; above 1 means that they took
-    longer."""
+    """Mean completion time of some flows divided by their mean beside the control; above 1, they took longer."""
     here, there = (each.flows().set_index("flow").loc[list(flows)]["completion_ns"] for each in (run, control))
     if here.isna().any() or there.isna().any():
         beside = here if here.isna().any() else there

@@ -50,7 +50,7 @@ class Child:
         self.returncode: int | None = None
         self.rusage: resource.struct_rusage | None = None
         self._ended: int | None = None
-        # Through this pipe the new process sends its process id. Its own exec closes its end.
+        # Through this pipe the new process sends its process id. The process's own exec closes its end of the pipe.
         answer, pipe = os.pipe()
         told, launcher, others = b"", _launcher(), descriptors or {}
         request = {

@@ -119,8 +119,8 @@ class Outputs(Consoles):
 
 
 class Terminal(Consoles):
-    """The user's terminal. It is in raw mode while the guest runs, because the guest's console does the work of a
-    terminal driver.
+    """The user's terminal. The terminal is in raw mode while the guest runs, because the guest's console does the work
+    of a terminal driver.
 
     keys, screen: Descriptors of the terminal.
     """

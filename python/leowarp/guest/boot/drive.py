@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boots the guest kernel on a timeline, watches it, and collects its output.
 
-Nothing that differs between machines, users or days may reach the guest. Its command line, its environment and the
-names of its files are constants. Its directory is always named `/proc/self/cwd`, because hostfs does not accept a
-relative name.
+Nothing that differs between machines, users or days may reach the guest. The guest's command line, its environment and
+the names of its files are constants. The guest's directory is always named `/proc/self/cwd`, because hostfs does not
+accept a relative name.
 """
 
 import functools
@@ -149,8 +149,8 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
-    # Records of an earlier guest are removed. Otherwise, if this guest ends without writing any records, the old ones
-    # would be mistaken for its own.
+    # Records of an earlier guest are removed. If this guest ends without writing any records, the old ones would be
+    # mistaken for its own.
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
@@ -255,7 +255,7 @@ class Watched:
         self._consoles.check()
         assert child.returncode is not None
         # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. The
-        # processor time of other processes is that of their last sample.
+        # processor time of other processes is taken from their last sample.
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
         return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
 
@@ -268,8 +268,8 @@ class Watched:
             # The kernel makes its memory file here. The file is sparse, so only memory in use takes space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
-            # This is needed for kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the
-            # host would then kill each guest process that has lost its memory.
+            # GLIBC_TUNABLES is needed for kernels without guest/host/rseq.c: glibc would register a restartable
+            # sequence, and the host would then kill each guest process that has lost its memory.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
         words = command_line(memory_bytes, bool(self._modules), self._consoles.words)

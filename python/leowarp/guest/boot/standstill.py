@@ -108,7 +108,8 @@ class Standstill:
 
     @property
     def is_in_kernel(self) -> bool | None:
-        """Whether the kernel itself uses the processor. If not, a program computes or makes system calls in a loop.
+        """Whether the kernel itself uses the processor. If it does not, a program computes or makes system calls in a
+        loop.
 
         None if virtual time advances, or if the kernel does not record system calls.
         """

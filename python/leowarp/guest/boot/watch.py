@@ -34,14 +34,14 @@ class GuestMemory:
 
     def clock_ns(self) -> int | None:
         """Virtual time since boot in ns; None if it is unknown (no symbol, or the guest has ended)."""
-        # The variable is static in arch/um/kernel/time.c. It is the virtual clock itself, so it can be read even if the
-        # guest reports nothing.
+        # The variable is static in arch/um/kernel/time.c. The variable is the virtual clock itself, so it can be read
+        # even if the guest reports nothing.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:
         """Name of the task that is on the guest's processor now, at most 15 characters; None if unknown."""
-        # The array has one entry because there is one processor. Its only member is the running task (struct cpu_task,
-        # arch/um/kernel/process.c).
+        # The array has one entry because there is one processor. The entry's only member is the running task (struct
+        # cpu_task, arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
         offset = self._offset_of_name()
         if not task or offset is None:
@@ -122,8 +122,8 @@ class Usage:
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Processor time that `wait4` does not count for a kernel program: that of processes that it did not wait for,
-        up to their last sample.
+        """Processor time that `wait4` does not count for a kernel program: the time of processes that it did not wait
+        for, up to their last sample.
 
         Call it after the program has ended and before it is reaped.
         """

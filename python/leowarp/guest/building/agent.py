@@ -148,7 +148,7 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
         f"--remap-path-prefix={checkout}=leowarp",
         f"--remap-path-prefix={cargo_home}=cargo",
     ]
-    # This is the separator of CARGO_ENCODED_RUSTFLAGS; with it, a blank in a path does not end a flag.
+    # The separator of CARGO_ENCODED_RUSTFLAGS; with it, a blank in a path does not end a flag.
     environment = {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
     with tempfile.TemporaryFile("w+", errors="replace") as output:

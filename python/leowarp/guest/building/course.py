@@ -2,7 +2,8 @@
 """Progress of a build of the guest kernel, read from its output: steps, and their share of the total time.
 
 Steps differ in cost: a step in the network costs several times one in `lib/`, and an archive costs almost nothing. The
-    share therefore comes from a measured curve, so that the predicted remaining time is accurate from the first minute
+share therefore comes from a measured curve, so that the predicted remaining time is accurate from the first minute
+(`bench/kernel_build.py` measures the curve and the costs).
 """
 
 import os

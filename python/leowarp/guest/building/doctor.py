@@ -146,7 +146,7 @@ def _build_space() -> Check:
 
 
 def _static_libc() -> Check:
-    """Whether gcc finds libc.a. It is needed because kernel and agent are linked statically."""
+    """Whether gcc finds libc.a. libc.a is needed because kernel and agent are linked statically."""
     name, needed = "static libc", "libc.a, Debian package libc6-dev"
     if shutil.which("gcc") is None:
         return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))

@@ -184,8 +184,8 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel built from the user's tree, with all of leowarp's objects that compile and link with the tree. The other
-    objects are left out and reported (`left_out`).
+    """A kernel built from the user's tree, with all of leowarp's objects that compile and link with the tree. Objects
+    that do not fit are left out and reported (`left_out`).
 
     Raises ScenarioError if the directory is not a Linux tree with ``arch/um``.
     """
@@ -348,7 +348,8 @@ class _Build:
             *named,
             *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
         ]
-        # This key excludes the recipe's sha256, so that changed objects are linked into the same kept tree in seconds.
+        # `tree_key` excludes the recipe's sha256, so that changed objects are linked into the same kept tree in
+        # seconds.
         self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:

@@ -63,7 +63,8 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
     `kernel_facts` as in `GuestImage`. Before anything is built, the shelf's data about the plan's kernel are used
     instead.
     Raises ScenarioError if an object that the plan needs is missing; the message names the object, the reason and the
-        key that needs it. ScenarioError also if packets are of IPv6 or flows of Multipath TCP, and the kernel of
+        key that needs it. Raises ScenarioError also if packets are of IPv6 or flows of Multipath TCP, and the kernel of
+        the shelf lacks support for them.
     """
     kernel = plan.guest.kernel
     needs_ipv6 = plan.network.family == "ipv6" and is_kernel_name(kernel)

@@ -132,7 +132,7 @@ def first_line_of(*command: str) -> str:
     Raises HostError if the tool is missing, fails, prints nothing, or does not end.
     """
     program = Path(shutil.which(command[0]) or command[0]).resolve()
-    # The file `rustup` can be the compiler's proxy. It stays the same when the compiler's version changes.
+    # The file `rustup` can be the compiler's proxy. It does not change when the compiler's version changes.
     if program.name == "rustup" or not program.is_file():
         return _printed(command)
     status = program.stat()

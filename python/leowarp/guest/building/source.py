@@ -132,7 +132,8 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
-    """Debian's package from its archives, fetched by name. Its sha256 alone decides whether it is accepted.
+    """Debian's package from its archives, fetched by name. The package's sha256 alone decides whether the file is
+    accepted.
 
     Raises HostError with the answer of each address, and an explanation of how to get the file by hand.
     """
@@ -284,7 +285,8 @@ def tree_sha256(tree: Path) -> str:
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
-        # git's hash of the tree is used, not that of the commit, because an amended message does not change the kernel.
+        # git's hash of the tree is used, not the hash of the commit, because an amended message does not change the
+        # kernel.
         total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
         total.update(_git(tree, "diff", "HEAD", "--binary"))
         names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))

@@ -2,8 +2,7 @@
 """Limits for clients of `leowarp live`: their number, and the time for a request.
 
 The limits apply before a client is accepted. Further clients wait in the queue of the listening socket, which the
-kernel
-    bounds.
+kernel bounds.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Relay:
     """All connections; used in one event loop.
 
     pieces: The guest's `in/live/`, which receives one file of bytes per `DATA` frame.
-    tell: Sends a frame to the guest. Its flag says whether the guest must receive the frame before its next step.
+    tell: Sends a frame to the guest. The flag says whether the guest must receive the frame before its next step.
     say: Called with a line for each event of a connection.
     admission: Accepts clients.
     to_network: Whether destinations may be other machines.

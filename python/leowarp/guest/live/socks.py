@@ -54,8 +54,8 @@ def reply_of(number: int) -> Reply:
 
 
 def answer(reply: Reply) -> bytes:
-    """A reply. Its bound address is 0.0.0.0:0, because an address inside the guest is useless outside (RFC 1928 has no
-    value for "none")."""
+    """A reply. The bound address in the reply is 0.0.0.0:0, because an address inside the guest is useless outside (RFC
+    1928 has no value for "none")."""
     return struct.pack(">BBBB4sH", VERSION, reply, 0, _IPV4, bytes(4), 0)
 
 

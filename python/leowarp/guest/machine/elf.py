@@ -151,7 +151,7 @@ def symbols(path: Path, names: set[str]) -> dict[str, int]:
 
     path: An ELF-64 program; for another file the result is meaningless, or struct.error is raised.
     names: Names of variables, including static ones.
-    Returns: Virtual addresses. They hold in the process too, because the program is linked at fixed addresses.
+    Returns: Virtual addresses. The addresses hold in the process too, because the program is linked at fixed addresses.
     """
     elf = Elf(path)
     addresses: dict[str, int] = {}

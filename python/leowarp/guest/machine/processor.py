@@ -72,7 +72,7 @@ class Processor:
 
         wall_s, cpu_s: Real time, and the guest's processor time so far.
         Returns: True if another processor was taken; the caller must then restrict the guest's processes to that
-            processor
+            processor (`keep`).
         """
         if self._since is None or wall_s < self._since[0]:
             self._since = (wall_s, cpu_s)

@@ -8,8 +8,8 @@ import pytest
 
 from leowarp.guest.machine.processor import Processor
 
-# Guests that run beside the tests also reserve processors. A family name of their own keeps the tests' reservations
-# apart from those of the guests.
+# Guests that run beside the tests also reserve processors. A separate family name keeps the tests' reservations apart
+# from the guests' reservations.
 FAMILY = f"leowarp test {os.getpid()}"
 
 needs_two = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor only")

@@ -60,7 +60,7 @@ PROGRAMS_ENVIRONMENT = {
     # a random number.
     "PYTHONHASHSEED": "0",
 }
-"""The complete environment of a program, unless a flow adds variables. It is the same on every machine."""
+"""The complete environment of a program, unless a flow adds variables. The environment is the same on every machine."""
 ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 
@@ -376,7 +376,7 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
         link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
         link["arp"] = arp and row["kind"] != "wire"
         if row["discipline"] in ("netem", "jitter"):
-            # The timeline's limit is already that of netem, which includes packets in the delay line.
+            # The timeline's limit is already netem's limit, which includes packets in the delay line.
             link["queue_counts"] = "waiting-and-flying"
         own = directions.of_link(number, order[number], probe_bytes[number])
         if own is not None:

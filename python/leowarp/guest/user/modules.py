@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the user's kernel modules against the guest kernel, once per content.
 
-A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). Its 9 MB contain headers, kbuild
-and exported symbols. With them a module compiles in seconds, without the kernel source. The archive is unpacked into
-the cache when the first module is compiled. The archive includes the kernel compiler's flags and compile.sh, which
+A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive's 9 MB contain headers,
+kbuild and exported symbols. With them a module compiles in seconds, without the kernel source. The archive is unpacked
+into the cache when the first module is compiled. The archive includes the kernel compiler's flags and compile.sh, which
 compiles the module and can also be called by hand.
 """
 

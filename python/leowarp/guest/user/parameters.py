@@ -181,8 +181,8 @@ def _exported(elf: Elf) -> dict[int, int]:
 def check_parameters(plan: Plan, declared: Declared) -> None:
     """Check that each parameter of a plan exists in its module, can be written, and accepts the value.
 
-    declared: Parameters from `modules.declared_parameters`. Parameters that are not in it, such as those of a kernel
-        that cannot be read, are left for the guest to check.
+    declared: Parameters from `modules.declared_parameters`. Parameters that are not in `declared`, such as those of a
+        kernel that cannot be read, are left for the guest to check.
     Raises ScenarioError that lists every wrong parameter and the parameters that exist.
     """
     wrong = mistakes(plan.modules, declared)

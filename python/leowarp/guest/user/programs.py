@@ -107,7 +107,7 @@ def root_of(flow: Surroundings) -> Path:
 def program_file(flow: Surroundings, command: str) -> Path | None:
     """The file of this machine that a command line runs; None if there is no such file, or if only the guest can tell.
 
-    The search is that of the guest: in the directories of PATH, below the flow's root.
+    The search is the same as in the guest: in the directories of PATH, below the flow's root.
     """
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):

@@ -59,8 +59,8 @@ class Shell:
         """The command line."""
         if self.command:
             return list(self.command)
-        # The shell starts without the user's settings. They refer to files that the guest lacks, and their output would
-        # take virtual time.
+        # The shell starts without the user's settings. These settings refer to files that the guest lacks, and their
+        # output would take virtual time.
         has_bash = program_file(self, "bash") is not None
         return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
 

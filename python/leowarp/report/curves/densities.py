@@ -80,7 +80,7 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """Draw n-reordering: the share of packets that arrive right after n packets that were sent later (RFC 4737, 5).
 
-    densities: Shares by n. If no packet of any density arrives so, the panel shows a text instead.
+    densities: Shares by n. If no packet is n-reordered, the panel shows a text instead.
     y_scale: {"auto", "linear", "log"}. The scales are those of `draw_density`.
     """
     smallest, largest = _range(densities)
@@ -112,12 +112,12 @@ def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scal
 
 
 def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure that consists of `draw_buffer_density`. Its parameters and errors are those of `density`."""
+    """A figure that consists of `draw_buffer_density`. The parameters and errors are those of `density`."""
     return _figure(draw_buffer_density, densities, footer, title, y_scale)
 
 
 def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure that consists of `draw_n_reordering`. Its parameters are those of `density`, but densities without
+    """A figure that consists of `draw_n_reordering`. The parameters are those of `density`, but densities without
     packets are allowed."""
     return _figure(draw_n_reordering, densities, footer, title, y_scale)
 

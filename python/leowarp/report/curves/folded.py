@@ -33,8 +33,8 @@ def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path
 
 
 def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """A figure for each series with a period. It shows quantiles of the delay and the share of lost probes over the
-    phase, and every slot as a row.
+    """A figure for each series with a period. The figure shows quantiles of the delay and the share of lost probes over
+    the phase, and every slot as a row.
 
     The reconfiguration is at a quarter of the width, so that the time before it is visible too. The best candidate for
     a period is drawn even if it was rejected: the figure then shows why.
@@ -158,8 +158,8 @@ def _draw_slots(
     # not the smallest.
     np.minimum.at(least_ms, (rows[known], column[known]), series.delay_ns[known] / 1e6)
     least_ms[np.isinf(least_ms)] = np.nan
-    # The smallest and the largest 2 % are cut off. Otherwise a single outage would use the whole colour range, while
-    # steps between slots are only a few ms.
+    # The smallest and the largest 2 % are cut off. Without this cut, a single outage would use the whole colour range,
+    # while steps between slots are only a few ms.
     low, high = (float(np.nanquantile(least_ms, q)) for q in (0.02, 0.98)) if known.any() else (0.0, 1.0)
     period_s = schedule.period_ns / 1e9
     minutes = np.arange(len(least_ms) + 1) * every * period_s / 60

@@ -241,7 +241,7 @@ Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
 
 
 def views(runs: Runs) -> list[RunView]:
-    """`runs` as a list of views. It may be a run, its directory, a view, or several of these. A run, its directory,
+    """`runs` as a list of views. `runs` may be a run, its directory, a view, or several of these. A run, its directory,
     several of these, and views are accepted."""
     # A string is a sequence too. Without this check, each letter of a directory's name would be treated as a run.
     many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)

@@ -23,8 +23,8 @@ from leowarp.report.figures.manyflows import Named, hit_hardest
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
 
-# Score of a flow whose path did not change. It is below (0, 0), the score of a flow whose path changed without late or
-# lost packets, so that such a flow is shown first.
+# Score of a flow whose path did not change. This score is below (0, 0), the score of a flow whose path changed without
+# late or lost packets, so that the latter is shown first.
 _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 

@@ -23,8 +23,8 @@ MOST_PANELS = 6
 """Maximum number of flows that get a panel each. If there are more flows, the first ones are shown."""
 
 Series = Callable[[RunView, int, np.ndarray], np.ndarray]
-"""A function of a run, a flow's number and bin edges in ns. It returns the flow's values between the edges; nan where
-unknown."""
+"""A function of a run, a flow's number and bin edges in ns. The function returns the flow's values between the edges;
+nan where unknown."""
 
 
 def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> Figure:
@@ -43,7 +43,7 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
     edges_ns = np.linspace(0, end_ns, STEPS + 1).astype("int64")
     middle_s = (edges_ns[:-1] + edges_ns[1:]) / 2e9
     with styled():
-        # The runs of a group differ only in their seeds, so the rules of one run are those of all.
+        # The runs of a group differ only in their seeds, so the rules of one run apply to all.
         figure = new_figure(PAGE_IN, 0.75 + 1.7 * len(flows), footer_of([runs[0] for _, runs in groups]))
         panels = figure.subplots(len(flows), 1, sharex=True, squeeze=False)[:, 0]
         for axes, flow in zip(panels, flows, strict=True):

@@ -111,8 +111,8 @@ def _reason(error: TraceError) -> str:
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # If the folder has the figure in a further format, that file is drawn again too. Otherwise it would keep older
-    # numbers than the new figure.
+    # If the folder has the figure in a further format, that file is drawn again too. If it were not, the file would
+    # keep older numbers than the new figure.
     kinds = [
         kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
     ]

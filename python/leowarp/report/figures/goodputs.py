@@ -95,7 +95,7 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
     """Start time and mean of each group of `joined` bins. An incomplete last group is left out."""
     whole = len(rate) // joined * joined
-    # Its mean would cover a shorter time than the title states.
+    # The mean of an incomplete group would cover a shorter time than the title states.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures with more flows than lines can distinguish. They show either bands over all flows, or one thin grey curve per
-flow with the lowest, the median and the highest in colour."""
+"""Figures with more flows than lines can distinguish. Such figures show either bands over all flows, or one thin grey
+curve per flow with the lowest, the median and the highest in colour."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     """Each view with its label and the style of its curve.
 
     scores: Numbers by which the lowest, the median and the highest view are selected.
-    Returns: list of (view, label, style). If there are few enough curves to distinguish, all are coloured. Otherwise
-        all curves are grey, and only the first has a label. The three selected views are drawn again in colour on top.
-        At most `MOST_GREY` curves are grey: with more curves, every n-th of them in the order of the scores is drawn,
-        and the label says so.
+    Returns: list of (view, label, style). If there are few enough curves to distinguish, all are coloured. If there are
+        more, all curves are grey, and only the first has a label. The three selected views are drawn again in colour on
+        top. At most `MOST_GREY` curves are grey: with more curves, every n-th of them in the order of the scores is
+        drawn, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))

@@ -97,7 +97,7 @@ def ping_around_change(
     """Round-trip time of the probes around one route change (fig. 4).
 
     change_s: Instant of the change to show. By default it is the change with the largest round-trip time within 1 s of
-        it. Several runs are all shown at the same instant, which is that of a change of the first run.
+        it. Several runs are all shown at the same instant, at which a path of the first run changes.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]

@@ -33,8 +33,7 @@ def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     end_ns = run.metrics.end_ns
-    # The number of bins is limited to that of samples: a bin without a sample would repeat the value of the previous
-    # bin.
+    # There are never more bins than samples: a bin without a sample would repeat the value of the previous bin.
     samples = end_ns // (run.plan.observe.queues_ns or end_ns)
     edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
     longest = max((len(run.tables.links_of(path)) for path in routes["path"]), default=0)

@@ -22,7 +22,7 @@ def channel_section(view: RunView, pictures: str) -> str:
     """HTML with the figure, the outcomes of codewords and packets, and the shares of the states.
 
     pictures: HTML of the figure.
-    Returns: "" if there is no mobile channel. One sentence if the channel cannot be recomputed.
+    Returns: "" if there is no mobile channel. The result is one sentence if the channel cannot be recomputed.
     """
     mobile = view.mobile
     if mobile is None:

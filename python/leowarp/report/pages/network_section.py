@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Section of a run's page about its network. Tables list links and satellites that were busy, dropped packets or had
-queues, and the TCP flows by pair of stations. The reader can sort them by any column."""
+queues, and the TCP flows by pair of stations. The reader can sort a table by any column."""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # The page lists figures that could be drawn but were not requested. Otherwise a page with two figures would
-        # suggest that the run has data for only two.
+        # The page lists figures that could be drawn but were not requested. Without the list, a page with two figures
+        # would suggest that the run has data for only two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
@@ -392,7 +392,7 @@ def _python(runs: Sequence[RunView], name: str) -> str:
 
 
 def _is_of_study(run: RunView) -> bool:
-    """Whether the only constellation of the path is that of the study."""
+    """Whether the path's only constellation is the one of the study."""
     # Values are compared as texts, because a plan has only one spelling for each value.
     shell = run.document.get("constellation", {})
     return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())

@@ -136,7 +136,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
 
 
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
-    """Load the plan of an order. The plan's input files are placed beside the plan in a folder of its own, as in a run
+    """Load the plan of an order. The plan's input files are placed beside the plan in a separate folder, as in a run
     directory."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}

@@ -11,7 +11,7 @@ from support.sweep.study import STUDY
 
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
-    """Directory of the fake maker. Its file `made` has one line per run that was started."""
+    """Directory of the fake maker. The directory's file `made` has one line per run that was started."""
     folder = tmp_path / "fake"
     folder.mkdir()
     let_workers_import(monkeypatch)

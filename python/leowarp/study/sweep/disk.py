@@ -20,7 +20,8 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""End of the names of temporary files. These names also begin with a dot, so that readers of a data set ignore them."""
+"""End of the names of temporary files. Names of temporary files also begin with a dot, so that readers of a data set
+ignore them."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Errors of an exchange of names: ENOSYS if the kernel lacks it, EINVAL if the file system does (for instance NFS; see
@@ -45,8 +46,8 @@ def write_file(path: Path, content: bytes) -> None:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # The file is synced before the rename. Otherwise a power cut could leave the new name with incomplete
-            # content.
+            # The file is synced before the rename. Without this sync, a power cut could leave the new name with
+            # incomplete content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -68,7 +68,7 @@ class StudyResult:
     failures : dict of run id to LeowarpError
         Errors of the runs that could not be made.
     removed : int
-        Number of runs that only an earlier version of the study file had. Their rows remain in the results.
+        Number of runs that only an earlier version of the study file had. Rows of removed runs remain in the results.
     """
 
     path: Path
@@ -137,7 +137,7 @@ def run_study(
     retry_failed : bool
         True to repeat runs that failed at earlier starts.
     maker : Maker
-        Object that makes the runs. It is pickled to be sent to the workers.
+        Object that makes the runs. The maker is pickled to be sent to the workers.
     trust : bool
         True to allow kernels and modules that the file names, even if the user has never accepted them.
 
@@ -191,7 +191,7 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
     plans : mapping of str to Plan
         Plans by name; no two of them may be equal.
     out : path
-        Directory of the study. It also contains all run directories.
+        Directory of the study. The directory also contains all run directories.
     options : Options
     """
     planned = [

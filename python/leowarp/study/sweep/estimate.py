@@ -116,7 +116,7 @@ def _packets(plan: Plan, place: int) -> float:
     # Retransmissions and slow start are ignored, so the result is an upper bound.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
     rates = [rate for rate in (planned(plan).likely_rate_bps(), flow.rate_bps) if rate is not None]
-    # The rate of a program is unknown, so that of TCP is assumed.
+    # The rate of a program is unknown, so the rate of TCP is assumed.
     if flow.kind in ("tcp", "program"):
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES

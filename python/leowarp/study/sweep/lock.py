@@ -21,7 +21,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The file that is locked. Its text names the holder of the lock, for messages only."""
+"""The file that is locked. The file's text names the holder of the lock, for messages only."""
 TRIES, PAUSE_S = 4, 0.05
 """`holder` briefly takes the lock to see whether it is free. A process that wants the lock at that moment tries
 again."""

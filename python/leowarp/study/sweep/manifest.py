@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json` of a study or a reproduction. It is written at the end, so it does not exist while the study is
-running.
+"""`manifest.json` of a study or a reproduction. The manifest is written at the end, so it does not exist while the
+study is running.
 
 The manifest has the sha256 of every file. A directory with its own manifest (a whole run or a group of runs) is listed
 by the sha256 of that manifest.

@@ -37,8 +37,8 @@ MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Write the page.
 
-    The page is made from the rows alone. It can therefore be rebuilt from a directory, and includes runs of earlier
-    starts.
+    The page is made from the rows alone. The page can therefore be rebuilt from a directory, and includes runs of
+    earlier starts.
 
     runs: All runs of the study.
     table: Rows of the runs that have a result.

@@ -78,6 +78,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
     # The plan alone does not identify a run, because another kernel, agent or version may give another result
+    # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     # The run comes from an earlier start. With a newer kernel, agent or version, its id changes.
     if isinstance(run, StudyRun):
@@ -246,7 +247,7 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
-    """Path of `plans.parquet` in `folder`. A directory without this file is not that of a study."""
+    """Path of `plans.parquet` in `folder`. A directory without this file is not the directory of a study."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
@@ -291,8 +292,7 @@ def _run(row: Mapping[str, Any]) -> StudyRun:
     """A row of `plans.parquet` as a run.
 
     Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid. `read_plans` converts these
-    errors to a
-        TraceError.
+        errors to a TraceError.
     """
     # The run id and the input names become file names, so they must not lead out of the directory of the study.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:

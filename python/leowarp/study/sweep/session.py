@@ -84,12 +84,12 @@ class Workers(Protocol):
     def give(self, batch: Batch) -> None:
         """Start a batch.
 
-        This is called only while `free` is above 0, and returns immediately.
+        `give` is called only while `free` is above 0, and returns immediately.
         """
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """The events since the last call. It waits until there is at least one event, but not longer than the
-        timeout."""
+        """The events since the last call. `wait` returns when there is at least one event, or when the timeout has
+        passed."""
 
     def end(self) -> list[Event]:
         """Stop all workers and their batches. Return the events that `wait` has not returned yet."""
@@ -103,13 +103,14 @@ class Session:
     worker's batch are tried again together, and then each alone. A run counts as failed if three workers died while
     making it. An error of the machine (`HostError`) counts against a run only if other runs succeed.
 
-    store: Open store. Its `status` says which runs have rows.
+    store: Open store. The store's `status` says which runs have rows.
     show: Function that is called with a `StudyProgress` after each look at the workers.
     """
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
         self._task, self._store, self._workers, self._show = task, store, workers, show
-        # Failed runs have a row, too. They are repeated only if the caller has dropped their rows (`retry_failed`).
+        # Failed runs have a row, too. Failed runs are repeated only if the caller has dropped their rows
+        # (`retry_failed`).
         self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
         self._under_way: dict[int, _UnderWay] = {}
         self._given = 0
@@ -217,7 +218,7 @@ class Session:
         """Rows to store at the end of a batch. Missing runs are repeated, each alone, unless the batch had only one
         run.
 
-        Missing runs without a reported fault or loss are a fault of their own.
+        Runs that are missing without a reported fault or loss indicate a fault themselves.
         """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())
@@ -234,7 +235,7 @@ class Session:
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
-        """Handle the runs of a worker that died. They are tried again together once, and then each alone, until
+        """Handle the runs of a worker that died. The runs are tried again together once, and then each alone, until
         `MOST_LOST_WORKERS` workers have died."""
         # It is unknown which of the runs made the worker die.
         rows, together = [], []

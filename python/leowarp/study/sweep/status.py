@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status of the directory of a study. It can be read even while the study is running."""
+"""Status of the directory of a study. The status can be read even while the study is running."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def study_status(folder: Path | str) -> StudyStatus:
     # The directory is checked before a file is opened. Opening a pipe called plans.parquet would wait for ever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
-    # A running study may be writing these files. They are read without locks and without changes.
+    # A running study may be writing these files. The files are read without locks and without changes.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
     # `read_results` returns each run once, from the files or from the journal.

@@ -78,8 +78,8 @@ class Store:
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Open existing results. Repair what a kill may have left: an unfinished replacement, partial files, a torn
-        line of the journal.
+        """Open existing results. Repair the traces of a kill: an unfinished replacement, partial files, a torn line of
+        the journal.
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
@@ -387,7 +387,7 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
-    # Such rows are kept: making their runs took time, and the study file may include these runs again.
+    # Rows of runs that left the study are kept: making the runs took time, and the study file may include them again.
     columns: dict[str, list[Any]] = {"in_study": present}
     for name in {name for _, parameters in runs.values() for name in parameters}:
         old = table[name].to_pylist()

@@ -137,8 +137,8 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     for values in values_of(study):
         try:
             combinations.append(_combination(study, values))
-            # A file that cannot become a timeline (such as that of a measured path) is detected here, before the first
-            # run.
+            # A file that cannot become a timeline (such as a recording of a measured path) is detected here, before the
+            # first run.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:

@@ -2,9 +2,9 @@
 """A study file: a scenario, the parameters that are varied, and the seeds. This module checks the file's text, and
 `expand` turns the text into plans.
 
-It makes all checks that need only the file. All mistakes are reported together, each with file, line, key, rule and a
-correction. `expand` makes the checks that need the scenario: whether a key exists, and whether a combination is a valid
-plan. docs/guides/studies.md describes the keys.
+This module makes all checks that need only the file. All mistakes are reported together, each with file, line, key,
+rule and a correction. `expand` makes the checks that need the scenario: whether a key exists, and whether a combination
+is a valid plan. docs/guides/studies.md describes the keys.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class StudyFile:
         Raises
         ------
         ScenarioError
-            If the file has mistakes. One error lists all of them, with line, key, rule and the correct form.
+            If the file has mistakes. A single error lists all mistakes, with line, key, rule and the correct form.
         """
         path = Path(path)
         try:
@@ -291,8 +291,8 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """The label of a parameter, checked. It must be a column name that is valid everywhere: letters, digits and
-        underscores, not beginning with a digit."""
+        """The label of a parameter, checked. The label must be a column name that is valid everywhere: letters, digits
+        and underscores, not beginning with a digit."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:

@@ -32,7 +32,7 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     """The values of a range in the form that a scenario accepts: strings with a unit, or integers for a count.
 
     given: `from`, `to`, either `count` or `step`, and perhaps `scale`, in plain TOML types.
-    key: The key that is varied. Its quantity determines the units, and whether values are stored in whole units.
+    key: The key that is varied. The key's quantity determines the units, and whether values are stored in whole units.
     Returns: Values in the unit of `from`.
     Raises ScenarioError if the range is wrong. The error's message gives the reason.
 
@@ -166,8 +166,8 @@ def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """Seeds as text for a table: "1 to 30" if they are consecutive. Otherwise the text lists all seeds, or the first
-    ones and the last."""
+    """Seeds as text for a table: "1 to 30" if they are consecutive. If they are not, the text lists all seeds, or the
+    first ones and the last."""
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]} to {seeds[-1]}"
     shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]
