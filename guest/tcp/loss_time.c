@@ -51,7 +51,7 @@ void loss_timer_in(struct sock *sk, u64 left_ns)
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_REO_TIMEOUT, nsecs_to_jiffies(left_ns) + 1, TCP_RTO_MAX);
 }
 
-/* Marks lost packets, and sets the timer for the next one. Returns false if no packet waits */
+/* One tick is added, because the current tick is already partly over. Returns false if no packet waits */
 bool loss_pr_mark(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
