@@ -50,8 +50,7 @@ def main(pairs: int) -> None:
     guest_s({})
     for number in range(pairs):
         for name, keys in CURES.items():
-            # The first run of each pair alternates between with and without the cure, so that a growing or falling load
-            # favours neither
+            # Each pair alternates whether its first run has the cure, so that a growing or falling load favours neither
             order = (keys, {}) if number % 2 else ({}, keys)
             costs_s = [guest_s(each) for each in order]
             with_s, without_s = costs_s if number % 2 else costs_s[::-1]

@@ -7,10 +7,10 @@
 TREE is a directory of 2 GB for the kernel's source, objects and programs. An existing directory is used again.
 TREE/costs.json keeps the complete rounds of an interrupted measurement.
 
-For each override with purpose "speed" (guest/overrides.toml) the script builds a default kernel without it, and without
-the overrides that need it. The kernel `plain` lacks all overrides for speed. Each round runs every load with every
-kernel and starts with another kernel. Other work of the machine therefore affects all kernels alike. The table has the
-guest's CPU time.
+For each override with purpose "speed" (guest/overrides.toml), the script builds a default kernel that lacks this
+override and the overrides that need it. The kernel `plain` lacks all overrides for speed. Each round runs every load
+with every kernel and starts with another kernel. Other work of the machine therefore affects all kernels alike. The
+table has the guest's CPU time.
 """
 
 from __future__ import annotations

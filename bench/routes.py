@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what a route update costs with a hundred stations over 4,408 satellites: the fourth table of
+"""Measures what a route update costs with a hundred stations over 4,408 satellites, for the fourth table of
 docs/performance.md.
 
     python bench/routes.py            measure, print, and write the table into docs/performance.md

@@ -407,7 +407,7 @@ def page(documents: list[Document], cited: list[Citation]) -> str:
 
 
 def _places(cited: Iterable[Citation]) -> str:
-    """The files, each once, with the items that are cited in it."""
+    """List of files, each with the items in which the clause is cited."""
     items: dict[str, list[str]] = {}
     for citation in cited:
         names = items.setdefault(citation.file, [])

@@ -83,7 +83,7 @@ def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out:
     """Writes a picture of a page, or of a notebook with these cells, as displayed by a browser.
 
     place: Directory in which the commands were run.
-    what: A page and its fragment, or "notebook".
+    what: Page with its fragment, or "notebook".
     cells: match of `_CELLS`
     size: "WIDTHxHEIGHT" of the window.
     out: A PNG.

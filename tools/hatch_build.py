@@ -82,7 +82,7 @@ def version_needs(data: bytes) -> list[tuple[str, str]]:
     Returns: list of (str, str). Pairs such as ("libc.so.6", "GLIBC_2.34"), in the order of the file.
     Raises ValueError if the file needs a library that PEP 600 does not allow.
     """
-    # Offsets in the ELF header: e_shoff, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
+    # Offsets in the ELF header: e_shoff first, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
     (table,) = struct.unpack_from("<Q", data, 0x28)
     entry_bytes, count = struct.unpack_from("<HH", data, 0x3A)
     sections = [_SECTION.unpack_from(data, table + number * entry_bytes) for number in range(count)]

@@ -92,7 +92,7 @@ def graph(source: Path) -> dict[str, set[str]]:
 def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list[str]]:
     """Paths below the crate that a module's text names, as the lists of their parts.
 
-    here: Path of the module itself; empty for the crate's root.
+    here: Path of the module that is read; empty for the crate's root.
     text: Its source without comments and tests.
     modules: Paths of all modules of the crate.
     """

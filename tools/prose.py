@@ -176,7 +176,7 @@ def share(found: list[Sentence]) -> float:
 
 
 def numbers(found: list[Sentence]) -> str:
-    """One line: sentences, share of suspicious ones, median length, share of long ones."""
+    """One line: number of sentences, share of suspicious sentences, median length, share of long sentences."""
     lengths = [each.words for each in found] or [0]
     long = sum(length > LONG_WORDS for length in lengths) / len(lengths)
     middle = f"median {statistics.median(lengths):.0f} words, {100 * long:.1f} % above {LONG_WORDS}"

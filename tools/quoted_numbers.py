@@ -127,7 +127,7 @@ def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """One line for each line of a printed block that the stored output does not contain in that order.
+    """One message for each line of a printed block that the stored output does not contain in that order.
 
     A block is the first fenced block of the page that contains the text `block`; `...` stands for omitted lines.
     """

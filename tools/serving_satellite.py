@@ -29,8 +29,8 @@ from leowarp.scenario.schema import Access, Plan
 SLOT_S = 15
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
-# The gateway is at North Bend, Washington, one of the first in public filings (to 10 km or so). The recording does not
-# name the gateway that was used.
+# The gateway is at North Bend, Washington, one of the first gateways in public filings (to 10 km or so). The recording
+# does not name the gateway that was used.
 SCENARIO = """name = "serving-satellite"
 [run]
 duration = "{slots_s} s"

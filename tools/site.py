@@ -67,7 +67,7 @@ def on_site(page: Path, there: Path, extra: Path) -> str:
     """The text of a page with its links as the site needs them.
 
     page, there: Path of the page in the repository, and on the site.
-    extra: Directory whose content the site has at its top: files that are linked to are written there, below `source/`.
+    extra: Directory whose content appears at the top of the site; linked files are written below its `source/`.
     Raises SystemExit if the target of a link does not exist.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a factor of a power of ten gives the unit that the names beside it say: `python tools/units_check.py`.
+"""Checks that each factor of a power of ten gives the unit in the names beside it: `python tools/units_check.py`.
 
 The name of a quantity ends in its unit (CONTRIBUTING.md). The script can therefore see that `start_s = start_ns / 1e6`
 is wrong, because a second is not a million nanoseconds. It checks products and quotients with a power of ten of at

@@ -44,7 +44,7 @@ static s64 handover_since_first_ns(u64 at_ns)
 	return at_ns + before_ns - phase_ns - origin_ns;
 }
 
-/* Number of windows that have begun. It increases by one per reconfiguration. */
+/* Number of windows that have begun. The number increases by one per reconfiguration. */
 static u32 __maybe_unused handover_count(u64 at_ns)
 {
 	s64 since_ns = handover_since_first_ns(at_ns);

@@ -5,7 +5,7 @@
  * Before working on this file, read __cond_resched of kernel/sched/core.c and shrink_dcache_parent of fs/dcache.c.
  *
  * Long loops in the kernel call cond_resched() once per iteration (turn), and the scheduler preempts them at a tick.
- * Some loops only end after another task has run. An example is shrink_dcache_parent, which frees the /proc entries of
+ * Some loops end only after another task has run. An example is shrink_dcache_parent, which frees the /proc entries of
  * a process that has ended. shrink_dcache_parent repeats its loop until no other task is freeing one of these entries.
  * Computing takes no virtual time, so the tick that would let the other task run never occurs.
  *

@@ -160,7 +160,7 @@ void leolink_hold_release(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Whether a hold accepts a packet. If a hold accepts it, `ret` is the result for the packet's sender. */
+/* Whether a hold accepts a packet. If a hold accepts the packet, `ret` is the result for the packet's sender. */
 bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now, int *ret)
 {
 	struct leolink_hold *hold;

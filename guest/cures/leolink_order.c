@@ -3,9 +3,9 @@
  * Restores the order of packets, by the algorithms of RFC 9550. The links of a sending station number the packets of a
  * stream when they accept them. Links to the receiving station deliver packets in the order of their numbers. If a
  * packet arrives before its turn, it waits for the missing packets, but not longer than the delay_ns of its link. After
- * that time, the station gives up waiting for the missing packets. If a missing packet arrives later, it is passed on
- * at once. In the advanced algorithm, delay_ns is replaced by 0 for a packet that did not take a new path shortly after
- * a route change. Each path is a FIFO, so any packet that is missing when this packet arrives is lost. If a packet was
+ * delay_ns, the station gives up waiting for the missing packets. If a missing packet arrives later, it is passed on at
+ * once. In the advanced algorithm, delay_ns is replaced by 0 for a packet that did not take a new path shortly after a
+ * route change. Each path is a FIFO, so any packet that is missing when this packet arrives is lost. If a packet was
  * copied, the copy that arrives first is delivered, and the second is discarded (packet elimination, RFC 8655,
  * 3.2.2.3). Copies are recognised only within the last HISTORY_PKTS numbers. A number is stored in the socket buffer
  * (in skb->hash, which veth does not change). Numbering adds no bytes to the packet. The agent adds the cost of a

@@ -33,7 +33,7 @@ static bool is_fifo(const struct leolink_sched *q)
 	return !leolink_has_table(q) && !q->overtakes && !q->child;
 }
 
-/* Removes the waiting packets for a host from the queue, in order. The packets behind the removed ones move up. */
+/* Removes the waiting packets for a host from the queue, in order. The packets behind the removed packets move up. */
 static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct qdisc_skb_head *list = &q->sch->q;

@@ -31,9 +31,9 @@ void draws_fill(struct draws *draws, const struct sock *connection, void *buffer
 #ifndef DRAWS_WITHOUT_FILE
 
 /*
- * These functions draw from the file's own stream. linux/random.h declares the same names later, and these declarations
- * refer to the functions here (a declaration without `static` keeps the linkage of the earlier declaration). The
- * helpers in linux/random.h call these functions, so they draw from the stream, too.
+ * The functions declared below draw from the file's own stream. linux/random.h declares the same names later, and its
+ * declarations refer to the functions here (a declaration without `static` keeps the linkage of the earlier
+ * declaration). The helpers in linux/random.h call these functions, so they draw from the stream, too.
  */
 static struct draws draws_of_file __attribute__((unused)) = { .name = KBUILD_BASENAME };
 

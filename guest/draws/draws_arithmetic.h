@@ -71,9 +71,9 @@ static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 o
 }
 
 /*
- * A number below ceil, from 64 random bits. Returns false if another draw is needed. This is Lemire's multiplication
- * without bias (2019), as in get_random_u32_below(). 2^32 % ceil of the 2^32 upper halves are rejected, so that all
- * results are equally likely.
+ * A number below ceil, from 64 random bits. Returns false if another draw is needed. The method is Lemire's
+ * multiplication without bias (2019), as in get_random_u32_below(). 2^32 % ceil of the 2^32 upper halves are rejected,
+ * so that all results are equally likely.
  */
 static inline bool draws_below_of(u64 bits, u32 ceil, u32 *below)
 {

@@ -33,7 +33,10 @@ int setup_signal_stack_si(unsigned long stack_top, struct ksignal *ksig, struct 
 	return leowarp_kernels_setup_signal_stack_si(stack_top, ksig, regs, mask);
 }
 
-/* Replaces a weak function of kernel/fork.c that does nothing. After this call the task's memory is freed */
+/*
+ * Replaces a weak function of kernel/fork.c that does nothing. After a call of this function, the task's memory is
+ * freed
+ */
 void arch_release_task_struct(struct task_struct *task)
 {
 	leowarp_forget_owed(task, sizeof(*task));

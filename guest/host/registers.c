@@ -41,8 +41,8 @@ long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void
 long __wrap_ptrace(enum __ptrace_request request, ...);
 
 /*
- * The latest system calls of guest processes. A reader outside the guest uses them to report what a program does while
- * virtual time does not advance. python/leowarp/guest/watch.py depends on this layout.
+ * The latest system calls of guest processes. A reader outside the guest uses these records to report the activity of a
+ * program while virtual time does not advance. python/leowarp/guest/watch.py depends on this layout.
  */
 struct leowarp_calls {
 	uint64_t count;
@@ -112,7 +112,7 @@ long __wrap_ptrace(enum __ptrace_request request, ...)
 	pid_t pid;
 	void *address, *data;
 
-	/* There are three arguments, as in glibc's ptrace, although some callers pass fewer */
+	/* The function has three arguments, like glibc's ptrace, although some callers pass fewer */
 	va_start(arguments, request);
 	pid = va_arg(arguments, pid_t);
 	address = va_arg(arguments, void *);

@@ -225,7 +225,7 @@ static void owed_in(const void *from, size_t bytes, bool is_wanted)
 	for (struct known *known = places; known && known < places + PLACES; known++) {
 		if (!known->owed || (uintptr_t)known->owed - (uintptr_t)from >= bytes)
 			continue;
-		/* Without this read, the kernel would continue with registers from another moment */
+		/* Without this read, the kernel would continue with registers of an earlier moment */
 		if (is_wanted && pay(known) < 0)
 			__builtin_trap();
 		known->owed = NULL;

@@ -63,7 +63,7 @@ struct leolink_cb {
 	u32 lost : 1;
 } __packed __aligned(4);	/* in an skb, a qdisc has only these 20 bytes */
 
-/* One record of /proc/leolink/links. crates/agent reads it by these offsets. */
+/* One record of /proc/leolink/links. crates/agent reads its fields by these offsets. */
 struct leolink_record {
 	u32 id;
 	u32 waiting_pkts;
@@ -115,7 +115,7 @@ struct leolink_order {
 #define LEOLINK_ORDER_NUMBER	1	/* the link numbers the packets that it accepts */
 #define LEOLINK_ORDER_RESTORE	2	/* the link delivers packets in the order of their numbers */
 #define LEOLINK_ORDER_BY_FLOW	4	/* one sequence of numbers per flow; otherwise one per pair of hosts */
-#define LEOLINK_ORDER_ADVANCED	8	/* a packet waits for earlier ones only if it came by a new path */
+#define LEOLINK_ORDER_ADVANCED	8	/* a packet waits for earlier packets only if it came by a new path */
 #define LEOLINK_ORDER_ELIMINATE	16	/* the link discards the second of two copies of a packet */
 
 /* The node's route to a host changes from another direction of the node to this direction. */
@@ -301,9 +301,9 @@ static inline void leolink_prefetch_packet(const struct sk_buff *skb)
 }
 
 /*
- * Prefetches the headers of a packet whose sk_buff is already in the cache. TCP places them across two cache lines: the
- * first bytes of the Ethernet header are at the end of one line, and the rest and the IP header at the beginning of the
- * next.
+ * Prefetches the headers of a packet whose sk_buff is already in the cache. TCP places the headers across two cache
+ * lines: the first bytes of the Ethernet header are at the end of one line, and its remaining bytes and the IP header
+ * at the beginning of the next.
  */
 static inline void leolink_prefetch_headers(const struct sk_buff *skb)
 {

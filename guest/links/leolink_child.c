@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A queueing discipline (codel, fq_codel, pie, red, cake, ...) that replaces leolink's FIFO. It is attached to
- * leolink's only class, 1:1. Packets wait in the child. The serialiser takes the next packet when it is free, so the
+ * A queueing discipline (codel, fq_codel, pie, red, cake, ...) that replaces leolink's FIFO. The discipline is attached
+ * to leolink's only class, 1:1. Packets wait in the child. The serialiser takes the next packet when it is free, so the
  * child experiences the back-pressure of a link.
  */
 #include <linux/rtnetlink.h>

@@ -151,8 +151,8 @@ static bool takes_at_once(const struct leolink_sched *q)
 
 /*
  * Whether the kernel already has the route and the neighbour entry that it creates for the first packet over a hop.
- * Without direct forwarding, the first packet over a hop creates both. This packet has to create them at the same
- * instant with direct forwarding. The reason is that freeing an old route wakes ksoftirqd, which the scheduler then
+ * Without direct forwarding, the first packet over a hop creates both. With direct forwarding, the first packet has to
+ * create both at the same instant. The reason is that freeing an old route wakes ksoftirqd, which the scheduler then
  * places among the tasks that wake.
  */
 static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_device *dev, __be32 destination)
@@ -270,9 +270,9 @@ static void queue(struct sk_buff *skb, struct leolink_sched *next)
 }
 
 /*
- * Softirq: a packet leaves the node. If it leaves over a host's wire, it is sent as by veth_xmit and passes through the
- * backlog again. A turn of the backlog processes 64 packets, and processes may run between turns. Each pass through the
- * backlog must therefore be kept.
+ * Softirq: a packet leaves the node. A packet that leaves over a host's wire is sent as by veth_xmit and passes through
+ * the backlog again. A turn of the backlog processes 64 packets, and processes may run between turns. Each pass through
+ * the backlog must therefore be kept.
  */
 static void send(struct sk_buff *skb, const struct way *w)
 {
@@ -414,7 +414,7 @@ static struct sk_buff *take_first(void)
 	return skb;
 }
 
-/* Leaves all packets of this instant to the kernel, including those that are still to arrive. */
+/* Leaves all packets of the current instant to the kernel, including those that are still to arrive. */
 void leolink_direct_give_way(void)
 {
 	rest_by_kernel = true;
@@ -426,8 +426,8 @@ void leolink_direct_give_way(void)
 }
 
 /*
- * Called before the first packet of a link is forwarded. If the packet's route is cached, prefetches what the packet
- * will need at the next link.
+ * Called before the first packet of a link is forwarded. If the packet's route is cached, prefetches the memory that
+ * the packet will need at the next link.
  */
 static void prefetch_hop(const struct leolink_sched *q)
 {
@@ -491,8 +491,8 @@ void leolink_direct_forward(const struct leolink_sched *next)
 }
 
 /*
- * If no leolink leads to a node's links, nothing would call `receive`. This function registers it at all links of the
- * caller's namespace.
+ * If no leolink leads to a node's links, nothing would call `receive`. The function `forward_here` registers `receive`
+ * at all links of the caller's namespace.
  */
 static void forward_here(void)
 {

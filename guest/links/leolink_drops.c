@@ -65,7 +65,7 @@ void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leol
 #endif
 }
 
-/* Whether there are records to read. */
+/* Whether the ring holds records to read. */
 bool leolink_drops_wait(void)
 {
 	return drops_count || drops_overrun;

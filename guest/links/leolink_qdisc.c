@@ -172,10 +172,10 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 
 /*
  * Interrupt: packets that arrive go directly to the receive queue of the device at the other end, as from veth_xmit.
- * These packets do not pass through the transmit softirq, which would take a tenth of a run's time. This interrupt
- * needs no lock. The clock advances only while the processor is idle, or while a process reads it with softirqs
- * enabled. This function therefore never interrupts the qdisc. If a socket still owns a packet, the packet takes the
- * usual path, because it must not be released here.
+ * These packets do not pass through the transmit softirq, which would take a tenth of a run's time. The interrupt needs
+ * no lock. The clock advances only while the processor is idle, or while a process reads it with softirqs enabled. This
+ * function therefore never interrupts the qdisc. If a socket still owns a packet, the packet takes the usual path,
+ * because it must not be released here.
  */
 static u64 deliver(struct leolink_sched *q, u64 now)
 {

@@ -9,7 +9,7 @@
 #include "leolink.h"
 
 #define ROWS_MAX	(1u << 24)
-/* Above this rate, a row's capacity times the time to send a packet does not fit into 64 bits */
+/* Above RATE_MAX, a row's capacity times the time to send a packet does not fit into 64 bits */
 #define RATE_MAX	(10ULL * 1000 * 1000 * 1000 * 1000)
 #define DELAY_MAX	(1000ULL * NSEC_PER_SEC)
 
@@ -124,8 +124,9 @@ u64 leolink_table_ready_ns(struct leolink_table *t, u64 from_ns)
 
 /*
  * Time at which the last of `bytes` leaves if the first leaves at `start_ns`. By then the capacity since `start_ns` has
- * added up to `bytes`, minus `credit` (in bits x 10^9, as all sums here). `rest` receives what the last nanosecond
- * could have carried in addition. Because of `rest`, back-to-back packets lose nothing to rounding. U64_MAX = never.
+ * added up to `bytes`, minus `credit` (in bits x 10^9, as all sums here). `rest` receives the bits that the last
+ * nanosecond could have carried in addition. Because of `rest`, back-to-back packets lose nothing to rounding. U64_MAX
+ * = never.
  */
 u64 leolink_table_sent_ns(const struct leolink_table *t, u32 i, u64 start_ns, u32 bytes, u64 credit, u64 *rest)
 {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Namespaces of nodes that only forward packets. They have no directories in /proc/sys/net and /sys/class/net.
+ * Namespaces of nodes that only forward packets. Such namespaces have no directories in /proc/sys/net and
+ * /sys/class/net.
  *
  * Before working on this file, read net/sysctl_net.c, net/core/net-sysfs.c and setup_net of net/core/net_namespace.c.
  *
  * An ordinary namespace has such directories for itself, for each of its interfaces, and for the queues of each
  * interface. No program reads the entries of a satellite. With thousands of satellites, however, these entries took
  * half of the time and a third of the memory (design/direct.md). The reason is that the cache of /proc/sys keeps the
- * directories of all namespaces under one hash, so each new directory was compared with all earlier ones.
+ * directories of all namespaces under one hash, so each new directory was compared with all earlier directories.
  *
  * After "router" is written to /proc/leolink/namespaces, all namespaces that are created are of this kind. After "host"
  * is written, new namespaces are ordinary ones. A router starts with early demultiplexing (net.ipv4.ip_early_demux)

@@ -44,7 +44,7 @@ static void give_block_of(struct mm_struct *mm, unsigned long address)
 				continue;
 			/*
 			 * FAULT_FLAG_ALLOW_RETRY is not set, so the lock stays held. If there is not enough memory, the
-			 * process's own later accesses report the shortage
+			 * kernel reports this at the process's own later accesses
 			 */
 			if (handle_mm_fault(vma, page, FAULT_FLAG_WRITE | FAULT_FLAG_USER, NULL) & VM_FAULT_ERROR)
 				break;

@@ -77,9 +77,9 @@ static bool is_open;
 static u8 *chunks;
 static u32 filled_bytes[CHUNKS];
 /*
- * Numbers of chunks. First come the `full` chunks, in the order in which they were filled. Then comes the chunk that is
- * being filled, and then the free ones. Among the free chunks, the chunk that was read last comes first, because it is
- * still in the cache.
+ * Numbers of chunks. First come the `full` chunks, in the order in which they were filled. The chunk that is being
+ * filled follows, and then the free chunks. Among the free chunks, the chunk that was read last comes first, because it
+ * is still in the cache.
  */
 static u32 order[CHUNKS], full;
 static u64 lost;

@@ -2,14 +2,14 @@
 /*
  * loss_detection: methods that declare a packet lost when a certain number of packets above it have been SACKed.
  *
- * NCR (RFC 4653). NCR's number of packets is a share of the packets in flight. It therefore takes a window of duplicate
- * ACKs to declare a loss. While the sender waits for these ACKs, it sends new packets. The aggressive variant sends one
- * new packet per SACKed packet, which Linux does anyway because SACKed packets are not in flight. The careful variant
- * sends one new packet per two SACKed packets.
+ * NCR (RFC 4653). NCR's number of packets is a share of the packets in flight. NCR therefore declares a loss only after
+ * a window of duplicate ACKs. While the sender waits for these ACKs, it sends new packets. The aggressive variant sends
+ * one new packet per SACKed packet, which Linux does anyway because SACKed packets are not in flight. The careful
+ * variant sends one new packet per two SACKed packets.
  *
- * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA. The
- * number of packets is a percentile of the extents of late packets. The extent of a late packet is the number of
- * packets above it that had been SACKed when it arrived.
+ * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA.
+ * RR-TCP's number of packets is a percentile of the extents of late packets. The extent of a late packet is the number
+ * of packets above it that had been SACKed when it arrived.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -90,10 +90,10 @@ static void loss_rr_learn(struct loss_state *state, u32 extent_pkts)
 
 /*
  * Called for each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` packets
- * above it. If nothing is being retransmitted, the packet was late, as in the kernel's tcp_packet_delayed(). Otherwise
- * the timestamp that the ACK echoes shows whether the ACK answers the original or the retransmission (Eifel, RFC 3522).
- * Without timestamps, the packet was late if a DSACK follows. DSACKs arrive in the order of the retransmissions, so
- * each DSACK belongs to the oldest pending one.
+ * above it. If nothing is being retransmitted, the packet was late, as in the kernel's tcp_packet_delayed(). If the
+ * sender is retransmitting, the timestamp that the ACK echoes shows whether the ACK answers the original or the
+ * retransmission (Eifel, RFC 3522). Without timestamps, the packet was late if a DSACK follows. DSACKs arrive in the
+ * order of the retransmissions, so each DSACK belongs to the oldest pending one.
  */
 void loss_rr_ack(struct sock *sk, struct loss_state *state)
 {

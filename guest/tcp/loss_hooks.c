@@ -54,8 +54,8 @@ static u32 loss_windows_buffered(struct sock *sk)
 }
 
 /*
- * Called in tcp_ack() for each ACK that finds packets in flight. At this point SACK was already read, and losses were
- * not yet looked for
+ * Called in tcp_ack() for each ACK that finds packets in flight. When it is called, SACK was already read, and losses
+ * were not yet looked for
  */
 void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 {

@@ -45,13 +45,13 @@ u32 loss_pr_windows(void)
 	return DIV_ROUND_UP(pr_beta_ppm, LOSS_PPM);
 }
 
-/* A socket has only one timer for retransmissions. One tick is added, because the first tick is not a whole one. */
+/* A socket has only one timer for retransmissions. One tick is added, because the current tick is partly over. */
 void loss_timer_in(struct sock *sk, u64 left_ns)
 {
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_REO_TIMEOUT, nsecs_to_jiffies(left_ns) + 1, TCP_RTO_MAX);
 }
 
-/* Marks lost packets, and sets the timer for the next one. Returns false if no packet waits */
+/* Marks lost packets, and sets the timer for the next packet. Returns false if no packet waits */
 bool loss_pr_mark(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

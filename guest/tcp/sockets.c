@@ -5,7 +5,8 @@
  * Before working on this file, read do_tcp_getsockopt of net/ipv4/tcp.c. This file queries each socket as
  * do_tcp_getsockopt does. A system call of User Mode Linux takes two switches between processes of the host, which cost
  * as much as TCP's work on ten packets. A run samples both ends of each flow 20 times per second. A sampler sleeps,
- * reads the sockets and reads the queues. This file does all three in one call.
+ * reads the sockets and reads the queues. This file does all three in one call: it sleeps, reads the sockets and reads
+ * the queues.
  *
  *	write	an array of s32: the caller's descriptors of the sockets on which later reads report, in this order
  *	read	at offset 0: returns one struct answer per socket. All answers have the same length, and the buffer must

@@ -147,7 +147,7 @@ def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
 
 
 def test_no_two_commands_make_the_same_directory() -> None:
-    """No two guides write the same directory. Otherwise a user who follows both would get an error. Studies and
+    """No two guides write the same directory. A user who follows both guides would otherwise get an error. Studies and
     reproductions may repeat a directory, because they continue in it."""
     typed_words = [shlex.split(command) for _, command, _ in COMMANDS]
     makers = [words for words in typed_words if "--out" in words and {"run", "run-again", "export"} & set(words[1:3])]

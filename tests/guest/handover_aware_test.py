@@ -43,7 +43,8 @@ def transfer(
         "[measured]", f'file = "{table}"', f'queue = "{queue}"',
         "[observe]", 'sockets = "10 ms"', 'packets = "all"',
     ]  # fmt: skip
-    # Both modules are always loaded, because the guest must do the same before the run to draw the same random numbers.
+    # Both modules are always loaded, because a guest that does different things before the run draws different random
+    # numbers.
     for module in ("bbr_handover", "cubic_handover"):
         own = window | parameters | (alone or {}).get(module, {})
         lines += [f"[modules.{module}]", *(f'{key} = "{value}"' for key, value in own.items())]
@@ -182,7 +183,7 @@ DEFER = {"bbr_handover": {"only_defer": "1"}}
 
 
 def test_deferring_alone_holds_the_pacing_and_nothing_else(tmp_path):
-    # This time is longer than the rounds that the bandwidth filter covers
+    # The window is longer than the rounds that the bandwidth filter covers
     wide = {"before_ns": "100 ms", "after_ns": "3000 ms"}
     _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, window=wide, duration="9 s", alone=DEFER)
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 7)
@@ -301,7 +302,7 @@ def version_3():
 
 @pytest.mark.parametrize("name", ["bbr_handover", "bbr"])
 def test_version_3_of_bbr_probes_after_the_window(tmp_path, version_3, name):
-    # This time is longer than the 2 to 3 s that BBR waits between two probes
+    # The window is longer than the 2 to 3 s that BBR waits between two probes
     window = {"before_ns": "0 s", "after_ns": "6 s"}
     path = [(0, 20, 50, 0)]
     _, sockets = transfer(

@@ -260,7 +260,7 @@ def test_rack_of_linux_4_14_waits_for_a_millisecond_only_while_something_is_lost
 
 
 def test_pr_sends_again_beta_times_the_longest_rtt_after_it_was_sent(tmp_path):
-    # The largest RTT is the last one.
+    # With `pr_alpha` at 1 %, the estimate of the largest RTT is the last RTT.
     short = {"tcp.pr_alpha": "1 %"}
     waits_ns = {}
     for beta in (2, 3, 4):

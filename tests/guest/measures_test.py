@@ -59,7 +59,7 @@ def sending_ns(*lengths_bytes: int) -> float:
 
 
 def answer_bytes(length: int) -> list[int]:
-    """Packet lengths of an answer that fits into the first window: header, then body."""
+    """Packet lengths of an answer that fits into the first window: the header, then the body."""
     full, rest = divmod(len(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n") + length, MSS_BYTES)
     return [*[HEADERS_BYTES + MSS_BYTES] * full, *([HEADERS_BYTES + rest] if rest else [])]
 
@@ -120,8 +120,8 @@ def test_an_object_is_asked_for_once_the_one_that_names_it_is_there(tmp_path):
     # epoll waits in whole milliseconds
     assert began.drop(["/", "/last"]).between(30 * MS, 32 * MS).all()
     assert 0 <= rows["start_ns"]["/last"] - rows["end_ns"]["/7"] < MS
-    # One of the eight requests uses the open connection, and three wait for a handshake. One object waits equally long
-    # for the first answer, and the last three objects wait for one more answer.
+    # One of the eight requests uses the open connection, and three wait for a handshake. One object waits for an answer
+    # on the open connection, which takes as long as a handshake; the last three objects wait for one more answer.
     waited_rtts = sorted(((rows["request_ns"] - rows["start_ns"]).drop(["/", "/last"]) / (2 * DELAY_NS)).tolist())
     assert waited_rtts == pytest.approx([0, 1, 1, 1, 1, 2, 2, 2], abs=0.15)
     assert rows["connection"].nunique() == 4

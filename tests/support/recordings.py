@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented recordings of paths. All properties of these recordings are known, and they have the faults of real ones.
+"""Invented recordings of paths. All properties of the recordings are known, and the recordings have the faults of real
+ones.
 
 `recording(seed)` samples one recording. Most recordings are of a dish (a bent pipe or laser links) that is reconfigured
 every 15 s or with another period. The other recordings have no period. The ranges include those of published

@@ -44,7 +44,7 @@ pub enum Error {
         /// Rule that the element violates.
         why: String,
     },
-    /// Some packets have a time, others do not.
+    /// Some packets have a time, but others do not.
     #[error("packet {packet} at byte {at} has no time, others have one")]
     MixedTimes {
         /// Number of the packet, from 1.

@@ -95,8 +95,8 @@ fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
 
 #[test]
 fn a_capture_that_begins_in_a_recovery_or_ends_early_counts_nothing_as_lost() {
-    // The segments are a repetition of an old one, then new ones whose numbers are 400 higher, and finally answers to
-    // segments that are not in the capture.
+    // First comes a repetition of an old segment, then new segments whose numbers are 400 higher, and finally answers
+    // to segments that are not in the capture.
     let mut all = vec![data(0), One { t_us: 50, ack: 41_000, ..ANSWER }];
     all.extend((400..410).map(|k| One { t_us: k, ..data(k) }));
     all.push(One { t_us: 9000, ack: 1000 + 100 * 412, ..ANSWER });
@@ -156,7 +156,7 @@ fn data_in_a_syn_are_no_packet_and_leave_no_hole() {
         assert_eq!(result.unwrap().seq, expected);
         assert_eq!(capture.counts().repeated_pkts + capture.counts().missed_pkts, 0);
     }
-    // The first segment after the SYN is lost. This leaves a hole of one segment.
+    // The first segment after the SYN is lost. The lost segment leaves a hole of one segment.
     let all = [vec![syn, answer(1500)], accepted[1..].to_vec()].concat();
     assert_eq!(whole(&of(&all), Settings::default()).seq, (1..20).collect::<Vec<_>>());
 }

@@ -157,8 +157,8 @@ impl Flows {
         }
     }
 
-    /// Processes a SYN. If its number differs from that of the last SYN, the ports are used again. If there was no SYN
-    /// before, this SYN begins the handshake. In both cases a new flow begins.
+    /// Processes a SYN. If the SYN's number differs from that of the last SYN, the ports are used again. If there was
+    /// no SYN before, this SYN begins the handshake. Both a reuse of the ports and a first SYN begin a new flow.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];
         if known.is_none_or(|known| known.seq != begin.seq) {

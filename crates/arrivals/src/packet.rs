@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parses a frame down to the payload of the innermost IP packet. It handles link layers, VLAN tags, encapsulations,
-//! IPv4, and IPv6 with extension headers.
+//! Parses a frame down to the payload of the innermost IP packet. The parser handles link layers, VLAN tags,
+//! encapsulations, IPv4, and IPv6 with extension headers.
 //!
 //! References: RFC 791, RFC 8200, RFC 2675 (jumbograms). Encapsulations are in `tunnels.rs`, link layers in `link.rs`.
 

@@ -2,7 +2,7 @@
 //! Numbers the first transmissions of a TCP flow, from the flow's data segments in order of arrival.
 //!
 //! A sender sends new data in byte order. The order of the segments' first bytes is therefore the order of sending, and
-//! a segment's number is its rank in this order. The bytes of a segment show of what kind the segment is:
+//! a segment's number is its rank in this order. The bytes of a segment show which kind of segment it is:
 //!
 //! - The bytes are beyond all bytes seen so far: the segment is a first transmission.
 //! - The bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
@@ -35,8 +35,8 @@ const LOOK_MAX: usize = 64;
 /// If an acknowledgement is further beyond the captured data, it belongs to another connection. No window is that large
 /// (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
-/// Maximum increment of an identification that counts up. The increment is one packet, or as many packets as a network
-/// card makes from one.
+/// Maximum increment of an identification that counts up. The increment is one packet, or the number of packets that a
+/// network card makes from one.
 const STEP_MAX: u16 = 4096;
 
 /// A segment with data.
@@ -82,8 +82,8 @@ impl Identifications {
         }
     }
 
-    /// Whether the identification counts up. Some systems choose it at random, which RFC 6864 allows. If the
-    /// identification counts up, nine of ten increments are small.
+    /// Whether the identification counts up. Some systems choose the identification at random, which RFC 6864 allows.
+    /// If the identification counts up, nine of ten increments are small.
     fn is_counter(&self) -> bool {
         self.counting * 10 >= self.steps * 9
     }
@@ -93,7 +93,7 @@ impl Identifications {
 #[derive(Debug)]
 struct Unit {
     end: u64,
-    /// If the range is a first transmission: the number of its arrival, and the sender's clock.
+    /// For a first transmission: the number of its arrival, and the sender's clock.
     first: Option<First>,
 }
 
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_repetition_cut_anew_is_no_first_transmission() {
-        // 1 and 3 are lost and 2 arrives. One segment then repeats all three.
+        // 1 and 3 are lost and 2 arrives. One segment then repeats the bytes of segments 1, 2 and 3.
         let again = Segment { len_bytes: 300, ..segment(1, None) };
         let (found, passed) = numbers(&[segment(0, None), segment(2, None), segment(4, None), again]);
         assert_eq!(found, [0, 2, 4]);

@@ -154,7 +154,7 @@ fn chunk(seq: u64) -> (usize, usize) {
     ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)
 }
 
-/// Sixteen masks of zeros, then fifteen masks of ones.
+/// The table contains sixteen masks of zeros, then fifteen masks of ones.
 const STEP: [u64; 2 * FAN - 1] = {
     let mut step = [0; 2 * FAN - 1];
     let mut i = FAN;

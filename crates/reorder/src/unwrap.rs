@@ -113,7 +113,7 @@ mod tests {
             let fields: Vec<u64> = numbers.iter().map(|n| n.rem_euclid(range as i128) as u64).collect();
             let mut unwrap = Unwrap::new(bits).unwrap();
             let got: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
-            // if fields are wide, there are few cycles below the first number: skip values that would be below 0
+            // wide fields leave room for few cycles below the first number: skip values that would be below 0
             let first = i128::from(got[0]);
             prop_assume!(numbers.iter().all(|n| (0..i128::from(u64::MAX)).contains(&(first + n - numbers[0]))));
             for (n, g) in numbers.iter().zip(&got) {

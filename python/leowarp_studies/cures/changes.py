@@ -88,7 +88,7 @@ class Change:
     at_s : int
         Time on the constellation's clock.
     step_ns : int
-        One-way delay of the path after the change minus that of the path before, at this instant.
+        One-way delay of the path after the change minus that of the path before, both at the instant of the change.
     node_place : int
         Place of the first node on the forward path whose route changes. A place of 0 means that the sender's own
         station switches to another satellite.

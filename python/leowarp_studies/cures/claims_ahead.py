@@ -198,8 +198,8 @@ def short_queues_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.24 of cures (each flow has its own queue).
 def flow_queues_spare_the_call(frames: Frames) -> Outcome:
-    """Increase of the 99th percentile of the call's one-way delay with fq_codel and cake, while TCPs that fill queues
-    send beside the call.
+    """How much the 99th percentile of the call's one-way delay increases with fq_codel and cake, while TCPs that fill
+    queues send beside the call.
 
     Returns
     -------

@@ -168,8 +168,8 @@ def raised_threshold(sample: Sample) -> Outcome:
             return Outcome("cannot be told", f"{name}: no loss was repaired that could be compared", {"runs": rows})
         # The softer limit, 1.5, is only mentioned in the text; the verdict uses 2.
         nearly[name] = slower[name] >= 1.5
-    # The claim: the threshold cannot absorb reordering without breaking loss recovery. So the claim fails if the
-    # threshold absorbs reordering and breaks nothing.
+    # The claim: the threshold cannot absorb reordering without breaking loss recovery. The verdict is therefore "fails"
+    # if the threshold absorbs reordering and breaks nothing.
     verdict: Verdict = "holds" if all(broken.values()) else "partly"
     if absorbed and not any(broken.values()):
         verdict = "does not hold"

@@ -117,7 +117,7 @@ def significant_drops(sample: Sample) -> Outcome:
     Returns: Numbers by end and run: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
-    # These shares are stated in the study's text, not read from its figure.
+    # The study's shares are stated in its text, not read from its figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     controls = {slug: sample[control_slug(slug)] for slug in expected}
     still = {name: _dips(controls, 0.5, name) for name in READINGS}
@@ -191,7 +191,8 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """Mean goodput of each run divided by that of the same path without route changes, by name of the run."""
+    """By name of the run: mean goodput of the run divided by the mean goodput of the same path without route
+    changes."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 

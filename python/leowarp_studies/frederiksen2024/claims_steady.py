@@ -58,7 +58,8 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     """Mean goodput of the three algorithms, with and without route changes, and the goodput missing after changes.
 
     The mean alone does not show whether route changes or overflowing queues reduce goodput. The control run without
-    changes shows this cause. So does the shortfall near changes, relative to the second before each change.
+    changes shows this cause. The shortfall near changes, relative to the second before each change, also shows this
+    cause.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
         to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
@@ -154,7 +155,7 @@ def queues_full(sample: Sample) -> Outcome:
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
-    # A queue at half of its limit is a standing queue, but not a full one. Such a result gives the verdict "partly".
+    # A queue at half of its limit is a standing queue, but not a full one. A standing queue gives the verdict "partly".
     softer = [at[0.5][slug] > 0.5 for slug in ("cubic", "bbr")]
     verdict = holds_if(parts)
     if verdict == "does not hold" and any(softer):

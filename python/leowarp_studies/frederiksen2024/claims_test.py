@@ -331,6 +331,6 @@ def test_packets_in_flight_are_those_of_the_last_sample_before(monkeypatch):
     monkeypatch.undo()
     samples = pd.DataFrame({"t_ns": [1000, 2000, 3000], "unacked_pkts": [10, 30, 50], "sacked_pkts": [0, 5, 50]})
     run = SimpleNamespace(main_flow=0, tables=SimpleNamespace(of_flow=lambda table, flow: samples))
-    # There is no sample before 1000; a sample at that exact instant counts as after it.
+    # There is no sample before 1000; a sample at exactly 1000 counts as after it.
     assert effects.in_flight_pkts(run, [500, 1000, 2000, 3000]) == (10 + 25) / 2
     assert np.isnan(effects.in_flight_pkts(run, []))

@@ -50,7 +50,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
         # In-order goodput stops for lost and late packets alike. Nothing was lost at the selected changes, so
         # reordering causes any fall.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
-        # Both tables have the instant of the change, so they are joined on it.
+        # `changes` and `recoveries` both contain the instant of each change, so the tables are joined on it.
         rows = run.metrics.recoveries[run.metrics.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
@@ -263,7 +263,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         / 8e6
         / ev.floats(samples["snd_mss_bytes"])
     )
-    # The estimate is 0 until the first measurement, so the ratio is infinite there.
+    # Until the first measurement the estimate is 0, so the ratio is infinite.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
     # An estimate above 1 would be an overshoot of the filter. If the estimate is about 1, only the window can limit the
     # sender.

@@ -99,8 +99,8 @@ def disturbed(run: RunView) -> pd.DataFrame:
 
     Such losses occur while nodes switch one by one, or while a new link first resolves its neighbour's address.
 
-    Returns: A row per change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
-        of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+    Returns: A row per change. The columns are those of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`,
+        ...), then those of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
     """
     drops = run.tables.drops
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
@@ -196,8 +196,8 @@ def isl_delay_span_ns(run: RunView) -> int:
 
 
 def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
-    """Missing goodput in the 5 s after route changes, as a share of what the rate of the second before would have
-    given.
+    """Goodput missing in the 5 s after route changes, divided by the goodput that the rate of the second before each
+    change would have given.
 
     window_ns: Length of time after a change in which goodput is measured. Changes are 30 s apart in the study's
         scenarios, so the windows do not overlap.

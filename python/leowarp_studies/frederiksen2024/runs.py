@@ -85,7 +85,7 @@ class Condition:
     key: Prefix of the names of the condition's runs; "" for the study's own condition.
     name: Name of the condition in tables.
     slugs: Names of `CORE` that the condition includes.
-    set: Scenario keys that are added to those of each run.
+    set: Scenario keys that are added to the keys of each run.
     example: Scenario to use instead of the three example scenarios. The changes `TO_NINE_PLANES` and `TO_CAPE_TOWN`
         then derive the second and the third path from it.
     controls_of: Key of the condition whose runs without route changes serve as controls. Controls of another condition

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Routes, loads and arms. Each run has one change of the path; an arm is a condition at this change.
 
-Samples are changes at which the sender's own station switches to another satellite, because the queue of a full path is
-there. An arm differs from its control in a few keys, so that a difference in results has one cause.
+A sample is a change at which the sender's own station switches to another satellite, because the queue of a full path
+is at this station. An arm differs from its control in a few keys, so that a difference in results has one cause.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Route:
 
     name: Name of the route in names of runs.
     scenario: Name of the example that the runs extend.
-    changes_s: Times on the constellation's clock at which the sender's station switches to another satellite, and the
-        receiver's does not.
+    changes_s: Times on the constellation's clock at which the sender's station switches to another satellite, but the
+        receiver's station does not.
     lasers_s: Times at which a path begins to use a link between satellites that was out of range `CHANGE_S` seconds
         before; empty if there are no such times.
     """
@@ -79,7 +79,7 @@ CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
 
 @dataclass(frozen=True)
 class Arm:
-    """A condition at the change: something that happens there, or nothing.
+    """A condition at the change: an event or no event.
 
     control: Name of the arm with which this arm is compared.
     keys: Keys of a scenario, dotted, or whole sections.

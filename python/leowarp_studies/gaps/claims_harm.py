@@ -119,8 +119,8 @@ def queue_left_behind(sample: Sample) -> Outcome:
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """Extra harm of a change with the gap, compared with a change without it. This extra harm is compared with that of
-    a change without a gap, relative to no change."""
+    """Two extra harms are compared: that of a change with the gap relative to a change without it, and that of a change
+    without the gap relative to no change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])

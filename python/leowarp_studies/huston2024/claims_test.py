@@ -116,7 +116,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         # The estimate follows the capacity, not the base delay.
         ("3.18", {"conditions": synthetic.conditions(("capacity",))}, "partly"),
         ("3.18", {"conditions": synthetic.conditions(("capacity",), 1.2)}, "does not hold"),
-        # BBR shares the link as CUBIC does.
+        # BBR shares the link in the same way as CUBIC.
         ("3.19", {"shared": synthetic.shared_rows(50e6)}, "partly"),
         ("3.19", {"shared": synthetic.shared_rows(50e6).assign(goodput_bps=150e6)}, "does not hold"),
         ("3.20", {"programs": synthetic.program_rows(90e6)}, "partly"),

@@ -124,7 +124,7 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 _FAR = 1e6
-"""Intervals of windows that never recovered end here, outside every axis."""
+"""Intervals of windows that never recovered end at this value, outside every axis."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:

@@ -190,7 +190,7 @@ def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew
 
 
 def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
-    # This is how cubic_handover repairs a loss: the threshold equals the window during recovery, and then the old
+    # cubic_handover repairs a loss as follows: the threshold equals the window during recovery, and then the old
     # threshold returns.
     t_ns = np.arange(0, 2 * S, 20 * MS)
     cwnd = np.linspace(740.0, 760.0, len(t_ns))

@@ -52,7 +52,7 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     Returns: Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
         lost_pkts, late_pkts`, and `run` (directory). `beyond_pkts`: packets late by more than `BEYOND_PKTS`.
         `declared_pkts`: packets declared lost; for TCP, retransmitted. `spurious_pkts`: packets declared lost minus
-        packets really lost; for TCP, retransmissions whose original arrived, too. `found_spurious_pkts`: declarations
+        packets really lost; for TCP, retransmissions whose original also arrived. `found_spurious_pkts`: declarations
         that the sender itself recognised as spurious; null if the sender does not report them. `share_ratio`: the
         transfer's share of the data that arrived for it and the competing transfer. `bytes`: bytes that arrived within
         `AFTER_S` after the change. Relative to the same sender on the unchanging path: `missing_ratio` (a share of the

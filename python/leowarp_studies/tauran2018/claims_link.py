@@ -54,7 +54,8 @@ def residual_loss(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        # These shares are means over the seeds. Together with the lost share they add up to 100 %, as in the figure.
+        # The shares of decoded codewords are means over the seeds. Together with the lost share they add up to 100 %,
+        # as in the figure.
         shares = channel[channel["snr_db"] == min(lost)].mean(numeric_only=True)
         decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
         cause = (

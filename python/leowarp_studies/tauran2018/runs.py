@@ -82,8 +82,8 @@ class Assumption:
 
 # Reasons for the defaults, and how results depend on them: design/lms-harq.md.
 ASSUMPTIONS = (
-    # The default is a car on a road between trees. At 60 km/h it moves by 1 m in the 60 ms of three retransmissions, so
-    # all of them may be within the same fade.
+    # The default is a car on a road between trees. At 60 km/h the car moves by 1 m in the 60 ms of three
+    # retransmissions, so all three may be within the same fade.
     Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
                "a car; how many looks at the fading three retransmissions get hangs on it"),
     # Perez-Fontan's tables were measured in the S band. At 2.2 GHz, the multipath changes over half a wavelength, 7 cm.

@@ -146,7 +146,8 @@ def displacement_grows(frames: Frames) -> Outcome:
 
 # Implements claim 2.4 of torres2020 (figure 5).
 def entropy_grows(frames: Frames) -> Outcome:
-    """E_r over the logarithm of jitter for each distribution: is it linear, and what is the order of the distributions?
+    """Checks whether E_r is linear in the logarithm of jitter for each distribution, and in what order the
+    distributions are.
 
     If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). This rule does not
     hold for a jitter up to the spacing of packets: displacements are then small whole numbers.

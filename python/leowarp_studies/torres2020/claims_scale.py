@@ -55,8 +55,8 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
     """Whether the distributions have the same order by displacement of packets and by E_r, at one jitter.
 
     All values come from the same probes. "Larger displacements" refers to the tail, so two values are used: the
-    displacement that 1 % of the packets exceed, and the largest one. By mean displacement the order is different (claim
-    2.3); this order is listed, too.
+    displacement that 1 % of the packets exceed, and the largest displacement. By mean displacement the order is
+    different (claim 2.3); this order is listed, too.
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
@@ -174,8 +174,8 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """For each curve that collapses: whether it never rises again, and the share of each axis over which it falls from
     90 % to 50 %.
 
-    The curves are those of bic for each distribution, and of all algorithms for the normal one. A rise of less than 5 %
-    of the undisturbed throughput is ignored.
+    The curves are those of bic for each distribution, and those of all algorithms for the normal distribution. A rise
+    of less than 5 % of the undisturbed throughput is ignored.
     """
     lines = {key: line for key, line in lines.items() if key[1] == "bic" or key[0] == "normal"}
     texts, rises, widths = [], {}, {}

@@ -119,8 +119,8 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
             span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
     parts = {
         "collapses in all": len(half) == len(lines),
-        # "Quite different" is taken to mean a factor of 1.5. This factor is much more than the MDs of the distributions
-        # differ at equal jitter (0.87 to 0.74).
+        # "Quite different" is taken to mean a factor of 1.5. At equal jitter, the MDs of the distributions differ much
+        # less than by this factor (0.87 to 0.74).
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
         # "A small range of jitter" is taken to mean a fifth of the 10 ms that the study covers.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
@@ -162,8 +162,8 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
 
 
 def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each algorithm, whether the study's E_r of collapse is between the last point at 90 % and the first point
-    below it.
+    """For each algorithm: whether the study's E_r of collapse is between the last point at 90 % and the first point
+    below 90 %.
 
     The collapse is only known to be between two of leowarp's jitters. The study's value must be in this interval,
     extended by 0.3 on either side.

@@ -118,7 +118,7 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
     there. Only the range that all curves have in common is evaluated.
 
     lines: Curves by name.
-    column: Column at whose equal values the curves are compared.
+    column: The curves are compared at equal values of this column.
     points: Number of values at which the curves are compared.
     """
     low = max(float(line[column].min()) for line in lines.values())

@@ -18,7 +18,7 @@ SCENARIO = "jittered-transfer.toml"
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
-"""Algorithms that are run with all three distributions. These are the study's 16,740 runs."""
+"""Algorithms that are run with all three distributions. The runs of these algorithms are the study's 16,740 runs."""
 
 FOURTH = "yeah"
 """Algorithm that figure 8 shows for the normal distribution only."""
@@ -34,8 +34,8 @@ QUICK_STEP = 8
 """A quick reproduction uses every eighth jitter."""
 
 NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
-"""Jitters that the study's text names: both ends of the range, the collapse of westwood and of the others (figure 8),
-MD in figure 4, and figures 2 and 3."""
+"""Jitters that the study's text names: both ends of the range, the collapse of westwood and of the other algorithms
+(figure 8), MD in figure 4, and figures 2 and 3."""
 
 JITTERS_US = (
     # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but it already reorders TCP's bursts.

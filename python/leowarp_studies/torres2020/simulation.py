@@ -104,7 +104,7 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # This is the inverse of the distribution truncated at 4. The inverse gives the same result as discarding larger
+        # The code inverts the distribution truncated at 4. The inverse gives the same result as discarding larger
         # random numbers.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
@@ -166,7 +166,7 @@ def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
 def entropy_nats(rd: Mapping[int, float]) -> float:
     """Reordering entropy: E_r = -sum RD[i] ln RD[i].
 
-    This sum is the Shannon entropy of RD in nats, as section 3 of the study defines it.
+    The entropy is the Shannon entropy of RD in nats, as section 3 of the study defines it.
 
     >>> round(entropy_nats({-4: 0.25, 0: 0.25, 2: 0.5}), 2)
     1.04

@@ -174,7 +174,7 @@ def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_
 # Tests claim 2.9 of torres2020.
 def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_study_says):
     rds = as_the_study_says["counted"]
-    # The same probes, counted with the study's threshold as the library does it.
+    # The same probes are counted with the study's threshold, as the library does it.
     with_threshold = {}
     for (name, jitter_ms), full in rds.items():
         rd = reordering.density(simulation.probe(name, jitter_ms / 1e3, 1, 5_000), threshold_pkts=200)

@@ -142,10 +142,10 @@ def traces() -> dict[tuple[str, str], list[Trace]]:
 
 @cache
 def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] = SLOTS_BPS) -> Trace:
-    """BBR: a rate for each slot, 250, then 350, then 200, and an estimate 4 % above it.
+    """BBR has a rate for each slot: 250, then 350, then 200 Mbit/s. Its bandwidth estimate is 4 % above the rate.
 
-    Other congestion controls have 240 Mbit/s at first, 50 within the next second, and then their own rate. They cut the
-    window at each reconfiguration, except at the first two of four, where isolated losses cause the cuts.
+    Other congestion controls have 240 Mbit/s at first, 50 Mbit/s within the next second, and then their own rate. They
+    cut the window at each reconfiguration, except at the first two of four, where isolated losses cause the cuts.
 
     Off-peak, a session has neither that fall nor a loss. CUBIC with SACK loses two more packets, each alone, which
     cause no cut; its rate rises after each cut.

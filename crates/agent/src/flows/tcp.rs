@@ -29,15 +29,15 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// The receiver's window divided by the amount of data that wakes the reader: without delayed acknowledgements, then
-/// with them.
+/// The receiver's window divided by the amount of data that wakes the reader: the first constant without delayed
+/// acknowledgements, the second with them.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
 /// Number of times that one system call writes the same piece. The piece is small enough for the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
-/// Number of bytes read per system call: while the window may still grow, then afterwards.
+/// Number of bytes read per system call: the first constant while the window may still grow, the second afterwards.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
 /// If an application has a rate, it writes at this interval. If one segment takes longer, it writes segment by segment.
@@ -299,8 +299,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
-        // Computing takes no virtual time. There are therefore no data yet, unless some arrived at the very instant at
-        // which the handshake ended.
+        // Computing takes no virtual time. No data have therefore arrived yet, unless some arrived at the very instant
+        // at which the handshake ended.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }

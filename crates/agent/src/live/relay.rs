@@ -56,7 +56,7 @@ pub struct Relay {
     /// A bound socket that does not listen. A connection to it is refused, as by a machine on which no program listens.
     _closed: OwnedFd,
     closed_port: u16,
-    /// Whether an end delays its acknowledgements: the end that opens connections, then the end that accepts them.
+    /// Whether each end delays its acknowledgements; the end that opens connections is first.
     delays_acks: [bool; 2],
     /// Number of steps at which the guest still need not wait for the host.
     spare_steps: u64,

@@ -59,8 +59,8 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     tell(FORWARDING, word).map(|_| ())
 }
 
-/// Registers the links of the calling thread's namespace to which no leolink leads. These are links that netem models,
-/// and wires.
+/// Registers the links of the calling thread's namespace to which no leolink leads. These links are wires and the links
+/// that netem models.
 pub fn forward_here() -> error::Result<()> {
     // the function returns false as in `set_forwarding`
     tell(FORWARDING, "here").map(|_| ())
@@ -169,8 +169,8 @@ pub struct Switch {
     /// The last packet on the old direction is a marker with this number, and packets of the new direction wait for the
     /// marker at a known place. `Refused` = the reason why there is no marker. None = the cure sends no markers.
     pub marker: Option<Result<Merge, Refused>>,
-    /// Time for which packets on the new direction are also copied to the old one. `Refused` = the reason why there are
-    /// no copies. None = the cure sends no copies.
+    /// Time for which packets on the new direction are also copied to the old direction. `Refused` = the reason why
+    /// there are no copies. None = the cure sends no copies.
     pub copies_ns: Option<Result<u64, Refused>>,
     /// Time for which packets on the new direction are marked as rerouted if they may overtake others.
     pub new_way_ns: Option<u64>,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Route netlink. Messages are assembled in one buffer, and one system call sends them.
 //!
-//! A system call costs 10 us here, and each change in a batch costs 0.4 to 1 us. All changes of one instant to a
-//! namespace are therefore sent together. The kernel executes the changes before send returns, and answers only those
+//! A system call costs 10 us in the guest, and each change in a batch costs 0.4 to 1 us. All changes of one instant to
+//! a namespace are therefore sent together. The kernel executes the changes before send returns, and answers only those
 //! that failed.
 
 use crate::base::error::{check, Error, Result};

@@ -54,9 +54,9 @@ impl Network<'_> {
     /// arrive.
     ///
     /// The rest of the old path uses the longest time of a packet, and the rest of the new path the shortest. If a
-    /// delay falls at this instant, earlier packets still have the old delay. Later packets wait for the earlier ones
-    /// at the far end of the link. If the path is full, the last packet therefore takes as long as if the delay had not
-    /// fallen.
+    /// delay falls at this instant, packets sent before it still have the old delay. At the far end of the link,
+    /// packets sent after the fall wait for the packets sent before it. If the path is full, the last packet therefore
+    /// takes as long as if the delay had not fallen.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;

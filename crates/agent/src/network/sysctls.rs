@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kernel parameters of the whole guest. They are set before the guest has a network.
+//! Kernel parameters of the whole guest. The parameters are set before the guest has a network.
 
 use super::netns;
 use crate::base::error::{Error, Result};

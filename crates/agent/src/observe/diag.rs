@@ -49,7 +49,7 @@ pub struct Diag {
     hosts: Vec<(usize, Netlink)>,
     /// Samples, indexed by host, ends and time.
     samples: BTreeMap<(usize, Ends, i64), Sample>,
-    /// For each flow of kind program: number and address of the source, then of the destination.
+    /// For each flow of kind program, two pairs of host number and address: the source, then the destination.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
     /// Family of the sockets to list: AF_INET or AF_INET6.
     family: u8,
@@ -134,8 +134,8 @@ pub fn sockets(netlink: &Netlink, family: u8, mut each: impl FnMut(Ends, Sample)
 fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
     let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));
-    // struct inet_diag_sockid: the ports, then source and destination with 16 bytes each. For IPv4, only the first 4 of
-    // the 16 are used
+    // struct inet_diag_sockid begins with the two ports; source and destination follow with 16 bytes each. For IPv4,
+    // only the first 4 of the 16 are used
     let short = if i32::from(*body.first()?) == libc::AF_INET6 { 12 } else { 0 };
     let ends = (address(8 + short)?, port(4)?, address(24 + short)?, port(6)?);
     let (mut info, mut bbr, mut congestion_control) = (None, None, None);

@@ -89,7 +89,8 @@ pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer]
     for (flow, outcome) in flows.iter().enumerate() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
         let mut row = flow_end(flow, transfer, outcome);
-        // A further subflow ends with its connection. Connections of programs, which follow the plan's flows, have none.
+        // A further subflow ends with its connection. Connections of programs, which follow the plan's flows, have no
+        // subflows.
         let whole = context.setup.flows.get(flow).and_then(|of_plan| of_plan.subflow_of).unwrap_or(flow);
         if let Some(transfer) = transfers.iter().find(|t| t.flow == whole && t.is_mptcp()) {
             let complete_ns = transfer.complete_ns().filter(|_| context.setup.flows[whole].size_bytes.is_some());

@@ -131,7 +131,8 @@ pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr:
     }
 }
 
-/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, those in snmp6 too.
+/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, the counters in
+/// /proc/net/snmp6 too.
 pub struct Counters {
     files: Vec<Vec<File>>,
     names: Vec<String>,
@@ -224,7 +225,7 @@ impl Counters {
 }
 
 /// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Types of ICMP appear only after a message of
-/// the type. They are skipped, because `Icmp6` contains the sums.
+/// the type. The types are skipped, because counters such as `Icmp6InMsgs` already contain their sums.
 fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
         let Some((group, rest)) = name.split_once('6').filter(|(_, rest)| !rest.contains("Type")) else { continue };

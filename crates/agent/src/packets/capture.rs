@@ -302,8 +302,8 @@ impl Capture {
     }
 
     /// Processes arrivals and drops before `until_ns`, sorted by time. If several copies of a packet are
-    /// indistinguishable, the first report is assigned to the copy that was sent first. All departures before that time
-    /// are known. Departures at exactly that time may not have been read yet.
+    /// indistinguishable, the first report is assigned to the copy that was sent first. All departures before
+    /// `until_ns` are known. Departures at exactly `until_ns` may not have been read yet.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
         while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {

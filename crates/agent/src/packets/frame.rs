@@ -79,8 +79,8 @@ pub struct Foreign {
     pub window: u16,
 }
 
-/// Datagrams are distinguished by identification, length, the UDP header and the first bytes of the payload. Those
-/// bytes end where a link's report of a dropped packet ends, 40 bytes after the beginning of the IP header.
+/// Datagrams are distinguished by identification, length, the UDP header and the first bytes of the payload. Only the
+/// first 40 bytes of the IP packet count, because a link's report of a dropped packet ends there.
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);

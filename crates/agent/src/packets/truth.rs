@@ -179,11 +179,11 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
-/// For each value of the low bits of an IP identification, the number of the last packet with that value. The number of
-/// entries (4 bytes each) is a power of two. The number of entries is at least the number of packets in flight. A
-/// connection increments its identification with each packet, so few packets share an entry. If each identification had
-/// an entry, every stream would use 256 KiB. The first touch of each of these pages would cost 40 us, and the table
-/// would displace the guest's data from the processor's cache.
+/// Entry i is the number of the last packet whose IP identification has the low bits i. The number of entries (4 bytes
+/// each) is a power of two. The number of entries is at least the number of packets in flight. A connection increments
+/// its identification with each packet, so few packets share an entry. If each identification had an entry, every
+/// stream would use 256 KiB. The first touch of each of these pages would cost 40 us, and the table would displace the
+/// guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 

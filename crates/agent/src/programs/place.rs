@@ -42,7 +42,8 @@ impl Place {
     /// Prepares the environment at a host's node.
     pub fn open(network: &Network, setup: &Setup, node: usize, wanted: &Wanted) -> Result<Self> {
         let namespace = network.inside(node, || {
-            // Programs may do what root may do on an ordinary host: use ports below 1024, and ping without CAP_NET_RAW.
+            // Programs may do what root may do on an ordinary host: they use ports below 1024, and ping without
+            // CAP_NET_RAW.
             netns::set_sysctl("net.ipv4.ip_unprivileged_port_start", "0")?;
             netns::set_sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
             let opened = File::open("/proc/thread-self/ns/net").map(OwnedFd::from);

@@ -15,7 +15,7 @@ pub struct Cures {
     pub end_marker: Option<EndMarker>,
     /// Time after a change for which packets are sent on both links; None = they are only sent on the new link.
     pub duplicate_ns: Option<u64>,
-    /// How stations number the packets that they send, and reorder the packets that they receive; None = they do
+    /// How stations number the packets that they send, and reorder the packets that they receive; None = stations do
     /// neither.
     pub resequence: Option<Resequence>,
     /// How nodes notify hosts; None = nodes do not notify hosts.

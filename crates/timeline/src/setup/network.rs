@@ -63,7 +63,8 @@ impl Host {
 
 /// Minimum of [`super::Setup::mtu_bytes`]: two headers of 60 bytes each, and some payload.
 pub const MTU_LEAST_BYTES: u32 = 256;
-/// The same minimum for IPv6 (RFC 8200, 5). On an interface with a smaller MTU, the kernel has no IPv6.
+/// Minimum of [`super::Setup::mtu_bytes`] for IPv6 (RFC 8200, 5). On an interface with a smaller MTU, the kernel has no
+/// IPv6.
 pub const MTU_LEAST_BYTES_IPV6: u32 = 1280;
 /// Maximum of [`super::Setup::mtu_bytes`], which is Ethernet's MTU.
 pub const MTU_MOST_BYTES: u32 = 1500;
@@ -87,7 +88,7 @@ pub enum Forwarding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayedAck {
-    /// As Linux does by default: the first segments one by one, then every second segment or after an adaptive timer.
+    /// Linux's default: the first segments one by one, then every second segment or after an adaptive timer.
     #[default]
     Adaptive,
     /// Every second segment, beginning with the first, or after a timer (`guest/ulp/delack.c`).
@@ -121,7 +122,7 @@ pub struct Link {
     pub discipline: Option<Discipline>,
     /// Fate of the link's packets when the link goes down. `events.bin` contains the decision for each case.
     pub on_down: Option<OnDown>,
-    /// Maximum number of waiting packets. If neither this limit nor the next is set, the queue is unlimited.
+    /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
     /// Maximum number of waiting bytes. Frames count with the overhead.
     pub limit_bytes: Option<u32>,
@@ -240,7 +241,7 @@ pub struct Queue {
     pub ecn: bool,
     /// Parameters of the discipline, by name: see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
-    /// Maximum number of waiting packets. If neither this limit nor the next is set, the link's limits apply.
+    /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the link's limits apply.
     pub limit_pkts: Option<u32>,
     /// Maximum number of waiting bytes. If neither limit is set, the link's limits apply.
     pub limit_bytes: Option<u32>,

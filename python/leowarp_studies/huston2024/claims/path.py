@@ -81,7 +81,7 @@ def loss_gathers(frames: Frames) -> Outcome:
     """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes that were
     sent near one.
 
-    The share of all probes is 13 %: within 1 s of a reconfiguration means 2 s of each slot of 15 s.
+    The share of all probes is 13 %, because 2 s of each slot of 15 s are within 1 s of a reconfiguration.
 
     Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
@@ -294,7 +294,7 @@ def capacity_range(frames: Frames) -> Outcome:
             return Outcome("cannot be told", f"no capacity test {name} has a result")
         test = middle(values)
         low, high = float(values.min()), float(values.max())
-        # The tolerance of "about 120" and "about 15" is a fifth, either way.
+        # For "about 120" and "about 15", the tolerance is a fifth in both directions.
         parts[f"{name}: median"] = abs(test.median / median_bps - 1) <= 0.2
         parts[f"{name}: lowest"] = 0.5 <= low / low_bps <= 2
         parts[f"{name}: highest"] = 0.75 <= high / high_bps <= 1.25

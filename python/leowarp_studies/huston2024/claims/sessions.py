@@ -47,7 +47,7 @@ def cubic_at_peak(frames: Frames) -> Outcome:
         "falls to a third within a second": float(np.median(falls / peaks)) <= 1 / 3,
         # In the study, the mean is 45 of 250 Mbit/s, which is 18 %.
         "under 30 % of the path": used.known and used.median < 0.3,
-        # The study has 45 Mbit/s; the tolerance is a third, either way.
+        # The study has 45 Mbit/s; the tolerance is a third in both directions.
         "about 45 Mbit/s": 30e6 <= mean.median <= 60e6,
     }
     plain: list[Trace] = frames.get("hystart", [])
@@ -88,7 +88,7 @@ def _lowest_after_peak(trace: Trace) -> float:
 
 # Implements claim 3.8 of huston2024 (figure 7).
 def cubic_off_peak(frames: Frames) -> Outcome:
-    """Two means: the mean goodput from 12 s on, after the first reconfiguration, and the mean goodput of the session
+    """Two values: the mean goodput from 12 s on, after the first reconfiguration; and the session's mean goodput
     divided by that of the session at peak.
 
     Returns: Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
