@@ -17,9 +17,10 @@
 # --leave-out is for a tree other than Debian's 6.12. Parts of leowarp that do not fit the tree are left out. Each has a
 # line in OUT/left-out.txt: name, tab, reason. These parts are:
 #	objects		that do not compile against the tree, or that use a symbol which the tree does not have
-#	options		of kernel.config that the tree does not know. Usually their code has become part of every kernel, or
-#			was removed. The build fails if a run would silently measure something else (virtual time,
-#			high-resolution timers, preemption), and if the tree knows an option but does not accept it
+#	options		of kernel.config that the tree does not know. Usually the code of such an option has become part
+#			of every kernel, or was removed. The build fails if a run without the option would silently
+#			measure something else (virtual time, high-resolution timers, preemption). It also fails if the
+#			tree knows an option but does not accept it
 # Without --leave-out, the build fails if any part does not fit.
 #
 # Needs gcc, make, flex, bison, bc, perl, python3 (3.11 or newer), xz and libc's static library.
@@ -48,7 +49,7 @@ jobs=${LEOWARP_JOBS:-$(nproc)}
 assignments=$(python3 "$here/overrides.py" shell "$kernel" "$without")
 eval "$assignments"
 
-# These values would otherwise get into the kernel, and differ between machines and days
+# Otherwise the machine's user, host name and time would get into the kernel, and two builds would differ
 export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_USER=leowarp KBUILD_BUILD_HOST=leowarp
 export KBUILD_BUILD_VERSION=1 LC_ALL=C
 
@@ -56,9 +57,9 @@ export KBUILD_BUILD_VERSION=1 LC_ALL=C
 # restriction. Together with -O3, these flags save 7 % of a run's time (docs/performance.md). Modules are loaded far away,
 # and are therefore compiled with -mcmodel=large.
 flags="-O3 -mcmodel=small -fbuiltin"
-# The code that processes packets, timers and processes. It takes 99 % of the guest kernel's time in a run
+# The code that processes packets, timers and processes. This code takes 99 % of the guest kernel's time in a run
 # (design/kernel-config.md). leowarp's objects have absolute names, or since 6.13 plain names. All other code is compiled
-# with -O1, which takes a quarter less time. Make expands this variable for each object.
+# with -O1, because the compiler then takes a quarter less time. Make expands this variable for each object.
 hot="/% $hot_objects arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	kernel/softirq.o kernel/time/% mm/page_alloc.o mm/slub.o lib/find_bit.o lib/iov_iter.o lib/rbtree.o lib/string.o \
 	lib/timerqueue.o lib/win_minmax.o \
@@ -67,7 +68,7 @@ hot="/% $hot_objects arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	net/packet/% net/sched/% \
 	net/ipv4/af_inet.o net/ipv4/arp.o net/ipv4/fib_frontend.o net/ipv4/fib_trie.o net/ipv4/inet_% net/ipv4/ip_% \
 	net/ipv4/icmp.o net/ipv4/ping.o net/ipv4/raw.o net/ipv4/route.o net/ipv4/tcp% net/ipv4/udp%"
-# Flags that include leowarp's headers in objects of the kernel. Make expands them for each object
+# Flags that include leowarp's headers in objects of the kernel. Make expands these flags for each object
 included=""
 kernel_make() {
 	make -C "$source" ARCH=um O="$build" KBUILD_KCONFIG="$here/Kconfig.top" KCFLAGS="$flags" \
@@ -144,13 +145,13 @@ fi
 while IFS="$(printf '\t')" read -r name why; do
 	left_out "$name" "$why"
 done < "$build/copies.txt"
-# is_wanted NAME: whether an object was neither refused above nor is made for another version
+# is_wanted NAME: whether the object was not refused above, and is not for another version only
 is_wanted() {
 	! grep -q "^$1	" "$build/copies.txt" && { [ $leave_out = no ] || ! is_among "$1" $only_6_12; }
 }
 
-# Only files that differ are copied, so that the others are not compiled again. With --leave-out, the tree may be another
-# one, for which an old object may no longer compile
+# Only changed files are copied, so that unchanged files are not compiled again. With --leave-out, the tree may differ
+# from that of the last build, and objects of the last build are removed because they may not fit this tree
 [ $leave_out = no ] || rm -rf "$build/leowarp"
 mkdir -p "$build/leowarp"
 for file in "$build"/leowarp/*.[ch]; do
@@ -169,7 +170,7 @@ done
 
 # include HEADER: makes the objects that overrides.toml names include HEADER before anything else
 include() {
-	# The header is copied only if it differs. Otherwise all objects that include it would be compiled again
+	# The header is copied only if it has changed, because a new copy makes all objects that include it compile again
 	cmp -s "$here/$(of "$1" parts_of)" "$build/$1" || cp "$here/$(of "$1" parts_of)" "$build/$1"
 	flag="-include $build/$1"
 	included="$included \$(if \$(filter $(of "$1" included_in),\$@),$flag)"
@@ -177,8 +178,8 @@ include() {
 		included="$included \$(if \$(filter ${with#*:},\$@),${with%:*})"
 	done
 }
-# Headers are included before anything is compiled. If a header needs one of leowarp's objects, it is included later,
-# when that object is known to fit
+# Headers are included before anything is compiled. If a header needs one of leowarp's objects, it is included below,
+# after that object has compiled
 for header in $headers; do
 	if is_wanted "$header" && [ -z "$(of "$header" needs_of)" ]; then
 		include "$header"
@@ -186,8 +187,8 @@ for header in $headers; do
 done
 
 kernel_make prepare modules_prepare
-# If leowarp's objects use static symbols of the kernel, these are made global in the object file, not in the source. If
-# leowarp's objects replace a function, the original keeps a second name, so that the replacement can call it
+# If leowarp's objects use static symbols of the kernel, these symbols are made global in the object file, not in the
+# source. If leowarp's objects replace a function, the original gets a second name, so that the replacement can call it
 globals=""
 replaced=""
 for object in $(printf '%s\n' $ours | sed 's/:.*//') $headers; do
@@ -212,7 +213,7 @@ for target in $(printf '%s\n' $globals $replaced | sed 's/:.*//' | sort -u); do
 	done
 	objcopy $changes "$build/$target"
 done
-# A kernel may have no such objects, so that make has nothing to do
+# If the kernel has none of leowarp's objects, make has nothing to do
 [ -z "$ours" ] || kernel_make -k M="$build/leowarp" $(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//')) ||
 	[ $leave_out = yes ]
 fitting=""
@@ -261,7 +262,7 @@ for object in $ours $host_objects; do
 		wraps="$wraps -Wl,--wrap,$function"
 	done
 done
-# arch/um itself wraps the first three
+# arch/um itself wraps the first three functions
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc $wraps \
 	$(printf "$build/leowarp/%s.o " $(printf '%s\n' $host_objects $ours | sed 's/:.*//'))" linux modules
 

@@ -3,7 +3,7 @@
 
 Needs only Python 3.11.
 
-python3 overrides.py shell KERNEL WITHOUT   what build.sh links into a kernel; WITHOUT = an override or ""
+python3 overrides.py shell KERNEL WITHOUT   the objects that build.sh links into KERNEL; WITHOUT = an override or ""
 python3 overrides.py kbuild                 how kbuild compiles leowarp's objects
 python3 overrides.py copies KERNEL SOURCE   a line per structure that SOURCE declares differently: name, tab, reason
 """
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def overrides():
-    """All entries of overrides.toml, in the file's order. If an entry needs another, the other comes first."""
+    """All entries of overrides.toml, in the file's order. An entry comes after the entry that it needs."""
     entries = tomllib.loads((HERE / "overrides.toml").read_text())["override"]
     before = set()
     for entry in entries:
@@ -62,7 +62,7 @@ def is_object(entry):
 
 
 def kbuild():
-    """The Makefile for all objects of the list. build.sh only asks for the objects of its kernel."""
+    """The Makefile for all objects of overrides.toml. build.sh only asks for the objects of its kernel."""
     lines, composites = [], []
     objects = [entry for entry in overrides() if is_object(entry)]
     lines.append("obj-y := " + " ".join(f"{entry['name']}.o" for entry in objects))

@@ -5,18 +5,18 @@
     python tools/clauses.py rfc4737          # each of its clauses
     python tools/clauses.py --page FILE      # writes docs/reference/clauses.md; --check compares only
 
-The lists are `design/clauses/*.toml`. A clause's name may be any words without parentheses. In the code, a comment
-on its own line cites a clause or claim by a sentence:
+The lists are `design/clauses/*.toml`. A clause's name may be any words without parentheses. In the code, a comment on
+its own line cites a clause or claim by a sentence such as:
 
     // Implements RFC 4737, 4.2.3 (extent).
     # Tests RFC 4737, 7.1 (table 1).
     # Implements claim 1.4 of frederiksen2024 (figure 5).
     # Tests claims 2.1 to 2.8 of torres2020.
 
-The following must hold. Every clause has either the citations that its kind needs or a written exception, never both.
-Every citation names an existing clause. A citation with "Tests" is directly above a test. Each section of an RFC has
-clauses, or a reason why it has none. The words and the source of a claim agree with the list. Its one function has the
-citation, and a test of this function cites it.
+The script checks the following rules. Every clause has either the citations that its kind needs or a written exception,
+never both. Every citation names an existing clause. A citation with "Tests" is directly above a test. Each section of
+an RFC has clauses, or a reason why it has none. The words and the source of a claim agree with the list. A claim has
+one function, which has the citation, and a test of this function cites the claim, too.
 """
 
 from __future__ import annotations
@@ -61,12 +61,13 @@ _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
 
 @dataclass(frozen=True)
 class Clause:
-    """One clause; a claim of a study has its number as `section`, and as `name` its source, "figure 4".
+    """One clause; for a claim of a study, `section` is its number, and `name` is its source, "figure 4".
 
     document, section, name: Parts of a citation: "RFC 4737", "4.2.3", "extent".
     kind: One of `NEEDS`.
     says: The requirement or definition.
-    exception, departure: Why nothing implements the clause, and how the code differs from it; empty if neither applies.
+    exception, departure: Reason why nothing implements the clause, and how the code differs from it; empty if neither
+        applies.
     """
 
     document: str
@@ -154,7 +155,7 @@ class Judged:
 def read_document(path: Path) -> Document:
     """The clauses of a file of `design/clauses`.
 
-    Raises KeyError or tomllib.TOMLDecodeError if the file has a wrong form; it is part of the sources.
+    Raises KeyError or tomllib.TOMLDecodeError if the file has a wrong form; the file is part of the sources.
     """
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     name = content["document"]
@@ -166,7 +167,7 @@ def read_document(path: Path) -> Document:
 
 
 def citations(text: str, file: str) -> Iterator[Citation | str]:
-    """Each citation of a source file. For a faulty citation, a text that describes the fault.
+    """Each citation of a source file. For a faulty citation, yields a text that describes the fault.
 
     text: The file's content.
     file: Path below the repository, for messages and the page.
@@ -191,8 +192,8 @@ def citations(text: str, file: str) -> Iterator[Citation | str]:
 
 
 def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
-    """(key, source) of each clause that a citation names; for a range of claims, all of them. Empty if the words have
-    another form."""
+    """(key, source) of each clause that a citation names; a range of claims yields all its claims. Empty if the words
+    have another form."""
     if match := _RFC.fullmatch(text):
         yield (match[1], match[2], match[3]), ""
     elif match := _CLAIM.fullmatch(text):
@@ -203,7 +204,7 @@ def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
 
 
 def _below(lines: list[str], at: int) -> list[str]:
-    """Lines below a citation, up to and including the first that is neither comment nor attribute."""
+    """Lines below a citation, up to and including the first line that is neither comment nor attribute."""
     below = []
     for line in lines[at + 1 :]:
         below.append(line)
@@ -252,7 +253,7 @@ def judged_claims(text: str, file: str) -> Iterator[Judged]:
 
 
 def problems(documents: list[Document], cited: list[Citation], judged: dict[str, list[Judged]]) -> Iterator[str]:
-    """All faults, one line each. The second argument has the claims in the code, by study."""
+    """All faults, one line each. The last argument maps each study to its claims in the code."""
     known = {clause.key: clause for document in documents for clause in document.clauses}
     for citation in cited:
         if citation.key not in known:
@@ -350,7 +351,7 @@ def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
 
 
 def summary(document: Document, cited: list[Citation]) -> str:
-    """One line: how many clauses are implemented, tested, excepted."""
+    """One line: the numbers of clauses that are implemented, tested and excepted."""
     keys = {verb: {citation.key for citation in cited if citation.verb == verb} for verb in (IMPLEMENTS, TESTS)}
     count = {
         "implemented": sum(clause.key in keys[IMPLEMENTS] for clause in document.clauses),
@@ -366,7 +367,7 @@ def summary(document: Document, cited: list[Citation]) -> str:
 
 
 def table(document: Document, cited: list[Citation]) -> Iterator[str]:
-    """Each clause with the lines that implement and test it, or the reason why there are none."""
+    """Each clause with the lines that implement and test it, or with the reason why there are none."""
     for clause in document.clauses:
         yield f"{clause.section} ({clause.name}), {clause.kind}: {clause.says}"
         for verb in (IMPLEMENTS, TESTS):
@@ -379,7 +380,7 @@ def table(document: Document, cited: list[Citation]) -> Iterator[str]:
 
 
 def page(documents: list[Document], cited: list[Citation]) -> str:
-    """docs/reference/clauses.md. The page names files and items, and no line numbers, which change often."""
+    """The page docs/reference/clauses.md. The page names files and items, and no line numbers, which change often."""
     parts = [_INTRODUCTION, "\n".join(f"- {summary(document, cited)}" for document in documents)]
     for document in documents:
         parts.append(f"## {document.name}\n\n{document.title}")
@@ -406,7 +407,7 @@ def page(documents: list[Document], cited: list[Citation]) -> str:
 
 
 def _places(cited: Iterable[Citation]) -> str:
-    """The files, each once, with the items that are cited in it."""
+    """List of files, each with the items in which the clause is cited."""
     items: dict[str, list[str]] = {}
     for citation in cited:
         names = items.setdefault(citation.file, [])

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every dependency's licence is compatible with Apache-2.0. It reads the licences of Python packages with
-pip-licenses, those of Rust crates with cargo metadata, and those of the page's packages from its lock file.
+"""Checks that every dependency's licence is compatible with Apache-2.0. The script reads the licences of Python
+packages with pip-licenses, the licences of Rust crates with cargo metadata, and those of the page's packages from its
+lock file.
 
-For Rust the rules are those of deny.toml, which `cargo deny check` obeys too: its licences, and that every crate comes
-from a registry that it allows. cargo-deny itself is not used: Debian does not package it, and it takes long to compile.
+The rules for Rust are those of deny.toml, as for `cargo deny check`: deny.toml must allow each crate's licence and
+registry. The script does not use cargo-deny itself, because Debian does not package it, and it takes long to compile.
 
-Exit status 1: some licence is not compatible or unknown; each is named.
+Exit status 1: a licence is not compatible or unknown; the output names each such package.
 """
 
 import json
@@ -61,7 +62,7 @@ LOOKED_UP = {
 
 
 def main() -> int:
-    """Checks all three languages and prints all faults. Returns exit status 1 if there is one."""
+    """Checks all three languages and prints all faults. Returns exit status 1 if there is a fault."""
     bad = [*_python(), *_rust(), *_npm()]
     for line in bad:
         print(line, file=sys.stderr)
@@ -85,9 +86,9 @@ def runtime_packages(pyproject: Path) -> set[str]:
         try:
             requires = metadata.requires(name) or []
         except metadata.PackageNotFoundError:
-            continue  # behind a marker of another platform
+            continue  # this package is behind a marker of another platform
         found.add(name)
-        # Extras of dependencies are ignored: pyproject.toml asks for none.
+        # Extras of dependencies are ignored, because pyproject.toml requests none.
         wanted += [_name(entry) for entry in requires if "extra ==" not in entry]
     return found
 
@@ -117,7 +118,7 @@ def _rust() -> list[str]:
 
 
 def against_deny(packages: list[dict], rules: dict) -> list[str]:
-    """Faults of the crates of `cargo metadata` by the rules of deny.toml, one line each.
+    """Faults by the rules of deny.toml of the crates that `cargo metadata` lists, one line each.
 
     packages: The packages of `cargo metadata`; their `name`, `license` (SPDX, or None) and `source` are read.
     rules: The parsed deny.toml, with `licenses.allow` and `sources.allow-registry`.
@@ -149,7 +150,7 @@ def of_npm_lock(packages: dict[str, dict]) -> list[str]:
     """
     bad = []
     for place, package in packages.items():
-        # "": the page itself
+        # the empty path is the page itself
         if place == "":
             continue
         name, licence = place.rpartition("node_modules/")[2], package.get("license", "none")
@@ -170,7 +171,7 @@ def _incompatible(found: list[tuple[str, str]]) -> list[str]:
 def compatible(expression: str, licences: Set[str] = COMPATIBLE) -> bool:
     """Whether a licence expression (SPDX, or a list of trove names) can be met with `licences` alone.
 
-    One side of an OR is sufficient, and an AND needs both sides. A slash is an old form of OR.
+    For an OR, one side is sufficient; for an AND, both sides are needed. A slash is an old form of OR.
 
     Examples
     --------

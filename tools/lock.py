@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints requirements.lock: every package of pyproject.toml, pinned with the checksums of its wheels.
 
-`python tools/lock.py --site` prints requirements-site.lock: those of the group `site`. Packages that are also in
-requirements.lock have the same version there, because both are installed into one environment.
+`python tools/lock.py --site` prints requirements-site.lock: the packages of the group `site`. Packages that are also in
+requirements.lock have the same version in both files, because both are installed into one environment.
 
 pip resolves once for each supported CPython (`pip install --dry-run --report`). Only wheels are accepted, so that an
-installation runs no code of a package. The lock names no package index: pip uses the machine's own.
+installation runs no code of a package. The lock names no package index: pip uses the index that the machine has
+configured.
 
 `python tools/lock.py --keep` keeps the version of each package in the existing lock.
 """
@@ -24,7 +25,7 @@ LOCK, SITE_LOCK = Path("requirements.lock"), Path("requirements-site.lock")
 # The versions that pyproject.toml admits; the native library uses the stable ABI of the first. pip reads "3.11" as
 # 3.11.0, so no pinned package needs a later patch release (Debian 12 has 3.11.2).
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-# pip takes a wheel of an older glibc only if its tag is named too (PEP 600); the aliases are those of older wheels
+# pip takes a wheel of an older glibc only if its tag is named, too (PEP 600); the aliases are the tags of older wheels
 # (PEP 513, 571, 599).
 GLIBCS = ("2_28", "2_27", "2_17", "2_12", "2_5")
 ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
@@ -33,7 +34,7 @@ ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 def main() -> None:
     """Prints the lock file to standard output.
 
-    Raises SystemExit if two Pythons would get different versions of a package, because there is one lock for all.
+    Raises SystemExit if two Pythons would get different versions of a package, because all Pythons share one lock.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="leave each package of the lock at its version")
@@ -47,7 +48,7 @@ def main() -> None:
     else:
         wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
         extras = project["project"]["optional-dependencies"]
-        # Neither tests nor build use JupyterLab, which is a hundred packages; its kernel is among those of --site.
+        # Neither tests nor the build use JupyterLab, which has a hundred packages; `--site` includes its kernel.
         wanted += [line for name, extra in extras.items() if name != "notebook" for line in extra]
         purpose = "the project, its tests and its build use"
     if given.keep:
@@ -55,7 +56,7 @@ def main() -> None:
     pinned: dict[str, set[str]] = defaultdict(set)
     for python in PYTHONS:
         for entry in _resolved(wanted, bounds, python):
-            # The spelling by which pip compares package names (PEP 503).
+            # pip compares package names in this spelling (PEP 503).
             name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
             sha256 = entry["download_info"]["archive_info"]["hashes"]["sha256"]
             pinned[f"{name}=={entry['metadata']['version']}"].add(sha256)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that Python's modules, those of each Rust crate, and the C files of the guest kernel use each other one way.
+"""Checks that imports among Python's modules, among the modules of each Rust crate, and among the C files of the guest
+kernel form no circles.
 
     python tools/module_circles.py             # status 1 names each circle
     python tools/module_circles.py --graph     # prints every module and what it imports
 
 Compilers refuse circles of crates, but not of modules or files. import-linter knows the layers of pyproject.toml, but
-does not check modules within the package of one layer. `make check` runs this. Rust's test modules are left out,
+does not check modules within the package of one layer. `make check` runs this script. Rust's test modules are left out,
 because they import what they test. Imports for type checking alone count, and so does an import inside a function.
 
-A crate's root names all its modules. If a module uses something that the root itself defines, the two form a circle.
-Names that the root only re-exports belong to their own module.
+A crate's root names all its modules. If a module uses something that the root itself defines, root and module form a
+circle. Names that the root only re-exports belong to the modules that define them.
 """
 
 import re
@@ -29,14 +30,15 @@ C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 # A definition that other files can use: a function, or a value of a structure, that is not static
 C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*\{| = \{)", re.MULTILINE)
 
-# A weak definition. Its file does not depend on the file that replaces it.
+# A weak definition. The file of a weak definition does not depend on the file that replaces it.
 C_WEAK = re.compile(r"^(?:__weak|__attribute__\(\(weak\)\)) [\w \t*]*?\b(\w+)\(", re.MULTILINE)
-# A weak declaration in a header. Its callers do not depend on the file that defines it.
+# A weak declaration in a header. The callers of a weak declaration do not depend on the file that defines it.
 C_WEAK_DECLARATION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\) __attribute__\(\(weak\)\);", re.MULTILINE)
 
 
 def main(arguments: list[str]) -> int:
-    """Checks every crate, the guest's C and the package, and prints all circles. Returns exit status 1 if there is one.
+    """Checks every crate, the guest's C and the package, and prints all circles. Returns exit status 1 if there is a
+    circle.
 
     arguments: `--graph` prints every module and what it imports.
     """
@@ -65,8 +67,8 @@ def graph(source: Path) -> dict[str, set[str]]:
     source: The folder `src` of a crate.
     Returns: A mapping such as `{"flows::tcp": {"clock", "flows::socket"}}`, without tests.
     """
-    # The source is read as text, because no Rust tool lists a module's uses without compiling the crate. Comments go
-    # first.
+    # The source is read as text, because no Rust tool lists a module's uses without compiling the crate. Comments are
+    # removed first.
     texts = {}
     for path in source.rglob("*.rs"):
         parts = [part for part in path.relative_to(source).with_suffix("").parts if part != "mod"]
@@ -90,7 +92,7 @@ def graph(source: Path) -> dict[str, set[str]]:
 def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list[str]]:
     """Paths below the crate that a module's text names, as the lists of their parts.
 
-    here: Path of the module itself; empty for the crate's root.
+    here: Path of the module that is read; empty for the crate's root.
     text: Its source without comments and tests.
     modules: Paths of all modules of the crate.
     """
@@ -108,7 +110,7 @@ def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list
 
 
 def expanded(text: str, at: int) -> list[list[str]]:
-    """The paths that begin at a place: one, or as many as its braces list.
+    """The paths that begin at a position: one, or as many as its braces list.
 
     Examples
     --------
@@ -134,7 +136,7 @@ def expanded(text: str, at: int) -> list[list[str]]:
 
 
 def item_end(text: str, at: int) -> int:
-    """The place where an item of a list in braces ends: at the next comma or brace of its own level.
+    """The position where an item of a list in braces ends: at the next comma or brace of its own level.
 
     Examples
     --------
@@ -149,7 +151,7 @@ def item_end(text: str, at: int) -> int:
 
 
 def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str, str], root: str) -> str:
-    """The module into which a path leads. The rest of the path is a type or function there.
+    """The module to which a path leads. The rest of the path is a type or function in that module.
 
     exported: Maps names that the root re-exports to the modules that define them.
     root: {"lib", "main"}. The result for a path that leads into no module.
@@ -163,15 +165,15 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
 
 def python_graph(package: str) -> dict[str, set[str]]:
     """The imports of each module of a package within the package, by full names."""
-    # No cache: grimp would put it into the checkout.
+    # grimp gets no cache, because it would put the cache into the checkout.
     built = grimp.build_graph(package, cache_dir=None)
     return {module: set(built.find_modules_directly_imported_by(module)) for module in built.modules}
 
 
 def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str, set[str]]]:
-    """For each package that holds packages: which of these import which others, by full names.
+    """For each package that contains packages: the imports among these packages, by full names.
 
-    imports: The result of `python_graph`. Tests are left out, because they import from all of their package.
+    imports: The result of `python_graph`. Tests are left out, because they import from all parts of their package.
 
     Examples
     --------
@@ -220,8 +222,8 @@ def c_graph(directory: Path) -> dict[str, set[str]]:
 
 
 def circles(imports: dict[str, set[str]]) -> list[set[str]]:
-    """The circles: sets of modules in which each imports all others, directly or indirectly. They are sorted, so that
-    messages are repeatable.
+    """The circles: sets of modules in which each imports all others, directly or indirectly. The circles are sorted, so
+    that messages are repeatable.
 
     Examples
     --------
@@ -234,8 +236,8 @@ def circles(imports: dict[str, set[str]]) -> list[set[str]]:
 
 
 def reachable(module: str, imports: dict[str, set[str]]) -> set[str]:
-    """All modules that a module imports, directly or indirectly. It includes the module itself only if that is in a
-    circle.
+    """All modules that a module imports, directly or indirectly. The result includes the module itself only if it is in
+    a circle.
 
     Examples
     --------

@@ -15,7 +15,8 @@ LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
 
 def main() -> None:
     """Builds the library and puts it into the package; the exit status is cargo's."""
-    # Panic messages contain the paths of sources. With these prefixes, the same sources give the same bytes everywhere.
+    # Panic messages contain the paths of sources. With the prefixes below, the same sources give the same bytes
+    # everywhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [f"--remap-path-prefix={ROOT}=leowarp", f"--remap-path-prefix={cargo_home}=cargo"]
     # CARGO_ENCODED_RUSTFLAGS separates flags by this character, so a path may contain a blank.
@@ -29,7 +30,8 @@ def main() -> None:
     done = subprocess.run([*command, f"--profile={PROFILE}"], cwd=ROOT, env=environment, check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)
-    # The new library is written beside the old one and then renamed, so a process that has the old one loaded keeps it.
+    # The new library is written beside the old one and then renamed, so a process that has loaded the old library keeps
+    # it.
     fresh = LIBRARY.with_suffix(".fresh")
     fresh.write_bytes((ROOT / "target" / TARGET / PROFILE / "libleowarp_native.so").read_bytes())
     fresh.chmod(0o755)

@@ -6,8 +6,9 @@
     python tools/prose.py --all [PATH ...]   whole files
     python tools/prose.py --all --count      only the numbers
 
-It reads Markdown outside of code and tables, docstrings and comments of Python, comments of Rust, C, TypeScript and
-shell. The rules are those of CONTRIBUTING.md ("Plain English"). A sentence that has to stay as it is carries a reason:
+The script reads Markdown outside of code and tables, docstrings and comments of Python, and comments of Rust, C,
+TypeScript and shell. The rules are those of CONTRIBUTING.md ("Plain English"). A sentence that has to stay as it is
+carries a reason:
 `prose: REASON` in a comment on its first line or the line before it. Exit status 1: an added sentence breaks a rule
 without a reason, or the share of such sentences is above `MOST_RATIO`.
 """
@@ -30,7 +31,7 @@ MOST_WORDS = 34
 LONG_WORDS = 30
 MOST_RATIO = {"documentation": 0.04, "everything": 0.06}
 DOCUMENTATION = ("docs", "README.md", "ARCHITECTURE.md", "design", "site")
-# If a sentence begins like this, its subject is hidden.
+# The subject of a sentence with such a beginning is hidden.
 BEGINNINGS = re.compile(
     r"(What|Of|By (what|which|how|it|them)|That|Who|Whoever|Whose|Whatever|Which|As of|So that|In vain"
     r"|Not (of|by|to)|How (many|long|far|any)|(Without|With) it|Where (it|they))\b"
@@ -54,7 +55,7 @@ INSTEAD = {
     r"a (run|packet|flow|node|hop|change|second|minute|hour|row|file|core|segment|queue) a": "per",
     r"judg(e|ed|es|ing)": "check, verdict",
 }
-"""Pattern to the field's term that should replace it."""
+"""Maps a pattern to the field's term that should replace it."""
 _INSTEAD = {re.compile(rf"\b({pattern})\b", re.IGNORECASE): word for pattern, word in INSTEAD.items()}
 _READ = (".md", ".py", ".rs", ".c", ".h", ".ts", ".sh")
 _GENERATED = re.compile(r"built/|docs/reference/(api|tables|scenario|clauses)\.md|CHANGELOG")
@@ -80,7 +81,7 @@ class Sentence:
 
     @property
     def faults(self) -> list[str]:
-        """The rules that the sentence breaks, in words; empty if none."""
+        """The rules that the sentence breaks, in words; empty if it breaks none."""
         found = []
         if BEGINNINGS.match(self.text) and not self.text.endswith("?"):
             found.append("its subject does not come first")
@@ -100,7 +101,7 @@ def quoted_lines(text: str) -> set[int]:
 
 
 def prose_lines(path: str, text: str) -> list[str]:
-    """The prose in each line of a file, without marks of comments and quotes; "" where there is none."""
+    """The prose in each line of a file, without marks of comments and quotes; "" for lines without prose."""
     found, is_code = [], False
     quoted = quoted_lines(text) if path.endswith(".py") else frozenset()
     comment = _HASH_COMMENT if path.endswith((".py", ".sh")) else _SLASH_COMMENT
@@ -143,7 +144,7 @@ def sentences(path: str, text: str) -> Iterator[Sentence]:
 
 
 def git(*arguments: str) -> str:
-    """Output of git; "" if it fails, as where there is no such commit."""
+    """Output of git; "" if git fails, for example because there is no such commit."""
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout
 
 
@@ -161,7 +162,7 @@ def added(base: str) -> dict[str, set[int]]:
 
 
 def read(paths: list[str]) -> list[Sentence]:
-    """The sentences of all files of the repository below these paths; of all if none are given."""
+    """The sentences of all files of the repository below these paths; all files if no paths are given."""
     named = [
         path for path in git("ls-files", *paths).splitlines() if path.endswith(_READ) and not _GENERATED.search(path)
     ]
@@ -175,7 +176,7 @@ def share(found: list[Sentence]) -> float:
 
 
 def numbers(found: list[Sentence]) -> str:
-    """One line: sentences, share of suspicious ones, median length, share of long ones."""
+    """One line: number of sentences, share of suspicious sentences, median length, share of long sentences."""
     lengths = [each.words for each in found] or [0]
     long = sum(length > LONG_WORDS for length in lengths) / len(lengths)
     middle = f"median {statistics.median(lengths):.0f} words, {100 * long:.1f} % above {LONG_WORDS}"

@@ -43,11 +43,12 @@ class Made:
     """Method for making a result: commands as a user types them, in a directory with `examples/` and the files that
     `page` shows.
 
-    values: Name to Python expression over `run` (the last run directory that a command made), `table(name)` (its
-        metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (what commands with `--json`
-        printed), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Values whose name
-        begins with `_` are not stored.
-    long: True if the result takes more than about ten seconds. Then only this script makes it again, not the tests.
+    values: Maps a name to a Python expression over `run` (the last run directory that a command made), `table(name)`
+        (its metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (the output of commands
+        with `--json`), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Values whose
+        name begins with `_` are not stored.
+    long: True if the result takes more than about ten seconds. If so, only this script makes the result again, and the
+        tests do not.
     """
 
     name: str
@@ -59,15 +60,15 @@ class Made:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored result. `stored.late_pkts` is a value of the list, otherwise a scalar of flow 0, otherwise one of the
-    run; `stored[1].late_pkts` is of flow 1."""
+    """A stored result. `stored.late_pkts` is a value of the list if there is one, otherwise a scalar of flow 0,
+    otherwise a scalar of the run; `stored[1].late_pkts` is a scalar of flow 1."""
 
     result: dict[str, Any]
     flow: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """A value by its name, otherwise a scalar of the flow, otherwise one of the run. AttributeError if none has
-        this name."""
+        """A value by its name; if the list has no such value, a scalar of the flow, or else of the run. Raises
+        AttributeError if none of these has this name."""
         summary = self.result.get("summary", {})
         flows = summary.get("flows", [])
         for of in (self.result.get("values", {}), flows[self.flow] if flows else {}, summary):
@@ -114,7 +115,7 @@ def rendered(text: str, results: dict[str, Stored]) -> str:
 
 
 def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """One line for each quoted text that its page does not contain with the stored numbers."""
+    """One line for each quoted text whose numbers on the page differ from the stored numbers."""
     for quote in quotes:
         try:
             text = rendered(quote["text"], results)
@@ -126,9 +127,9 @@ def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """One line for each line of a printed block that the stored output does not contain in that order.
+    """One message for each line of a printed block that the stored output does not contain in that order.
 
-    A block is the first fenced one of the page that has the text `block`; `...` stands for lines left out.
+    A block is the first fenced block of the page that contains the text `block`; `...` stands for omitted lines.
     """
     for block in blocks:
         texts = [text for text in _FENCE.findall((root / block["page"]).read_text()) if block["block"] in text]
@@ -158,7 +159,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
 
     Raises SystemExit with the command's stderr if it fails.
     """
-    # Pages show commands as a user types them, so this directory has the same relative names.
+    # Pages show commands as a user types them, so the scratch directory has the same relative names.
     for name in ("examples", "design"):
         if not (scratch / name).exists():
             (scratch / name).symlink_to(ROOT / name)
@@ -254,7 +255,7 @@ def moved(old: Any, new: Any, name: str) -> Iterator[str]:
 
 
 def again(run: Made, place: Path | None = None) -> dict[str, Any]:
-    """`made` in a directory of its own, or in one of `place`."""
+    """Runs `made` in a new directory, or in a directory of `place`."""
     if place is not None:
         (place / run.name).mkdir(parents=True, exist_ok=True)
         return made(run, place / run.name)
@@ -268,7 +269,7 @@ def again(run: Made, place: Path | None = None) -> dict[str, Any]:
 def changes(run: Made, new: dict[str, Any], store: Path = STORE) -> list[str]:
     """One line for each difference between a new result and the stored one. Versions of leowarp and Linux may differ.
 
-    If a result is not stored yet, all of it differs.
+    If a result is not stored yet, the whole result differs.
     """
     path = store / f"{run.name}.json"
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

@@ -45,7 +45,7 @@ def lines() -> Iterator[str]:
 
 
 def unit(column: Column) -> str:
-    """Unit of a column; the agent's header has "1" where there is none (design/interfaces.md, section 5)."""
+    """Unit of a column; if there is none, the agent's header has "1" (design/interfaces.md, section 5)."""
     return column.unit or "1"
 
 

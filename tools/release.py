@@ -2,7 +2,7 @@
 """Builds a release from the current commit of a clean checkout: wheel, source archive, notes and checksums.
 
 `python tools/release.py [DIRECTORY]`; the directory is dist/VERSION if not given. Nothing is uploaded and no tag is
-made. If the tree is not clean, or the tag of its version does not name it, the script prints the line to type.
+made. If the tree is not clean, or the tag of its version does not name the commit, the script prints the line to type.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """Builds into the directory of the command line."""
+    """Builds into the directory that the command line names."""
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist" / VERSION
     release(ROOT, VERSION, out.resolve(), wheel)
     print(out)
@@ -58,7 +58,7 @@ def release(root: Path, version: str, out: Path, build_wheel: Callable[[Path], N
 
 
 def refuse_what_is_no_release(root: Path, version: str) -> None:
-    """Ends with a sentence if files differ from the commit, or if its tag is not that of the version."""
+    """Ends with a sentence if files differ from the commit, or if the commit's tag is not that of the version."""
     # Files that git does not know are packed into a wheel, too.
     if changed := git(root, "status", "--porcelain"):
         sys.exit(f"{len(changed)} files differ from the commit, {changed[0][3:]} first: git stash --include-untracked")

@@ -3,8 +3,8 @@
 
     python tools/repeat.py --times 20 iperf3 nginx quic
 
-A scenario is a file or the name of an example. For each one, the output has a line with two numbers: the runs with the
-same trace as the first run, to the byte, and the runs with the same outputs of their programs. Status 1: some run
+A scenario is a file or the name of an example. For each scenario, the output has a line with two numbers: the runs with
+the same trace as the first run, to the byte, and the runs with the same outputs of their programs. Status 1: some run
 differs, and the differences are printed.
 """
 
@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def repeated(scenario: str, times: int, changes: list[str]) -> int:
-    """Returns 1 if one of the runs differs from the first, else 0, and prints the result."""
+    """Prints the result, and returns 1 if one of the runs differs from the first run, otherwise 0."""
     first: dict[str, str] = {}
     same = {TRACE: 0, PROGRAMS: 0}
     for number in range(times):

@@ -19,7 +19,7 @@ EXAMPLES = ROOT / "examples"
 WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change", "transactions", "page", "video", "frames"}
 # These examples need programs that examples/programs/build.sh builds.
 BUILT = {"quic-aioquic", "quic-quic-go", "quic-quinn"}
-# Long enough for a change of the route, without which the in-flight rules would all give the same.
+# The run is long enough for a route change, without which all in-flight rules would give the same result.
 LONGER = {"run.duration": "40 s"}
 MORE = {
     "two-changes bbr": ("two-changes", {**LONGER, "flows.0.congestion_control": "bbr"}),
@@ -49,7 +49,7 @@ def examples() -> dict[str, Case]:
 
 
 def study_runs() -> dict[str, Case]:
-    """A sample of each study's runs: `OF_A_PART` of each of its groups, those of 1000 s shortened to 40 s."""
+    """A sample of each study's runs: `OF_A_PART` runs of each of its groups; runs of 1000 s are shortened to 40 s."""
     from leowarp.study import studies
     from leowarp_studies.frederiksen2024.runs import all_runs
     from leowarp_studies.programs import application_runs, fetching, senders
@@ -60,7 +60,7 @@ def study_runs() -> dict[str, Case]:
         found[f"frederiksen2024 {run.slug}"] = (EXAMPLES / run.example, {**run.set, **LONGER})
     here = [sender.name for sender in senders.SENDERS if sender.name not in fetching.missing()]
     for study, entry in studies().items():
-        # Studies with another form of runs, and those of other people's packages
+        # Left out: studies with another form of runs, and studies of other people's packages
         if study == "frederiksen2024" or not entry.value.startswith("leowarp_studies."):
             continue
         if study == "programs":
@@ -80,7 +80,7 @@ def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
     from leowarp.study.sweep.parameters.expand import values_of
 
     study = StudyFile.of(content)
-    # The plans are not expanded: doing so for all runs of a study takes minutes.
+    # The plans are not expanded: expanding all plans of a study takes minutes.
     varied = list(values_of(study))
     for place in sorted({(len(varied) - 1) * each // (OF_A_PART - 1) for each in range(OF_A_PART)}):
         values = {key: node for key, (_, node) in varied[place].items()}

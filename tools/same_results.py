@@ -6,7 +6,7 @@
     python tools/same_results.py kernels default plain   # status 1 names each file that differs between two kernels
 
 `record` and `compare` run every example for 5 s; --kernel selects another kernel than the default. `kernels` adds a
-sample of each study's runs, and random networks; --only selects the cases whose name contains a word. Madrid to Tokyo
+sample of each study's runs, and random networks; --only selects the cases whose names contain a word. Madrid to Tokyo
 runs also with BBR and Reno, 40 s (one route change), and with each in-flight rule (tools/same_cases.py).
 
 The comparison covers the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json`
@@ -42,7 +42,7 @@ ADDED = [
 
 
 def main() -> int:
-    """Runs all cases and records or compares what they gave.
+    """Runs all cases, and records or compares their results.
 
     Returns: Exit status: 1 if something differs.
     """
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
-    """Compares two kernels over all cases and networks; the exit status."""
+    """Compares two kernels over all cases and networks, and returns the exit status."""
     cases: dict[str, Case | object] = {name: case for name, case in (examples() | study_runs()).items() if only in name}
     cases |= {name: network for network in networks() if only in (name := f"network {network.seed}")}
     made = {
@@ -92,10 +92,10 @@ def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
 
 
 def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
-    """sha256 of each file of a case's run, and each scalar of its summary as text. For a run that fails, only its
+    """sha256 of each file of a case's run, and each scalar of its summary as text. If a run fails, returns only its
     error.
 
-    case: A case may need a program that the machine lacks.
+    case: The case to run; its program may be missing on this machine.
     kernel: A value of the key guest.kernel.
     """
     import leowarp
@@ -139,7 +139,7 @@ def without_added(path: Path) -> bytes:
     if not set(ADDED) & set(parquetfiles.read_schema(path).names):
         return path.read_bytes()
     table = parquetfiles.read_table(path)
-    # Parquet calls the field of a list's values `element`, Arrow `item`, and the file holds that name.
+    # Parquet calls the field of a list's values `element`, and Arrow calls it `item`; the file contains the name.
     lists = [f.with_type(pa.list_(f.type.value_type)) if pa.types.is_list(f.type) else f for f in table.schema]
     table = table.cast(pa.schema(lists, metadata=table.schema.metadata))
     known = [name for name in ADDED if name in table.column_names]
@@ -172,7 +172,7 @@ def scalars(value: object, name: str):
 def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
     """One line for each file or scalar that differs, or that exists on only one side.
 
-    A new scalar without a value is ignored; a new case is reported in one line.
+    A new scalar whose value is null is ignored; a new case is reported in one line.
     """
     for case in sorted(before.keys() | after.keys()):
         if case not in before or case not in after:

@@ -3,9 +3,9 @@
 
     python tools/site.py [--run DIRECTORY] [--out build/site]
 
-The pages are those that a Git host shows, in the same layout, so that their links to each other hold in both places.
-Links to other files lead to their text, which the site carries; those to directories become plain text. Warnings of
-Sphinx are errors.
+The pages are the pages that a Git host shows, in the same layout, so that their links to each other work in both
+places. Links to other files lead to the text of the files, which the site contains; links to directories become plain
+text. Warnings of Sphinx are errors.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def on_site(page: Path, there: Path, extra: Path) -> str:
     """The text of a page with its links as the site needs them.
 
     page, there: Path of the page in the repository, and on the site.
-    extra: Directory whose content the site has at its top: files that are linked to are written there, below `source/`.
-    Raises SystemExit if a link leads to nothing.
+    extra: Directory whose content appears at the top of the site; linked files are written below its `source/`.
+    Raises SystemExit if the target of a link does not exist.
     """
 
     def link(match: re.Match[str]) -> str:

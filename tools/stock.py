@@ -3,7 +3,7 @@
 links.
 
 python tools/stock.py            every case, and the table of docs/accuracy.md
-python tools/stock.py --check    status 1: a difference is larger than its tolerance; the page stays as it is
+python tools/stock.py --check status 1: a difference is larger than its tolerance; the page stays unchanged
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """A scalar of a flow and how far the two kernels may differ in it.
+    """A scalar of a flow, and the tolerance of the difference between the two kernels.
 
     scalar: Name of the scalar in the flow's part of summary.json.
     scale: Printed unit, as a multiple of the scalar's unit.

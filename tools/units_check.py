@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a factor of a power of ten gives the unit that the names beside it say: `python tools/units_check.py`.
+"""Checks that each factor of a power of ten gives the unit in the names beside it: `python tools/units_check.py`.
 
-The name of a quantity ends in its unit (CONTRIBUTING.md). So the script can see that `start_s = start_ns / 1e6` is
-wrong, because a second is not a million nanoseconds. It checks products and quotients with a power of ten of at least
-three zeros, and the two sides of a sum, a difference or a comparison. The unit is compared with the name that receives
-the result (a variable, an attribute, an argument, a key, a column, the returning function). For a number in a text, the
-unit is compared with the one that follows it.
+The name of a quantity ends in its unit (CONTRIBUTING.md). The script can therefore see that `start_s = start_ns / 1e6`
+is wrong, because a second is not a million nanoseconds. It checks products and quotients with a power of ten of at
+least three zeros, and the two sides of a sum, a difference or a comparison. The unit is compared with the name that
+receives the result (a variable, an attribute, an argument, a key, a column, the returning function). For a number in a
+text, the unit is compared with the unit that follows the number.
 
 Names without a unit are not checked. Exit status 1 names each line where two units differ.
 """
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Last part of a name to its dimension and power of ten.
+# Maps the last part of a name to its dimension and power of ten.
 ENDINGS = {
     "ns": ("time", -9), "us": ("time", -6), "ms": ("time", -3), "s": ("time", 0),
     "bps": ("rate", 0), "kbps": ("rate", 3), "mbps": ("rate", 6), "gbps": ("rate", 9),
@@ -33,8 +33,8 @@ TEXTS = {
 }  # fmt: skip
 """Units that follow a number in a text. Metres are left out, because `m` can also mean minute."""
 FOLLOWS = re.compile(r"\s?(" + "|".join(map(re.escape, TEXTS)) + r")(?![\w/])")
-# Functions whose result has the unit of their first argument, or of the object that they are called on. Variances and
-# products have another unit, so the list names functions explicitly.
+# Functions whose result has the unit of their first argument, or of the object on which they are called. Variances and
+# products have another unit, so the list contains functions by name.
 SAME_UNIT_FUNCTIONS = frozenset((
     "abs", "float", "int", "max", "min", "round", "sorted", "sum", "floats", "list", "array", "asarray", "ceil",
     "floor", "diff", "mean", "median", "quantile", "percentile", "nanmean", "nanmedian", "append", "nanmax",
@@ -78,7 +78,7 @@ def unit_of_name(name: str) -> Unit | None:
 
 
 def power_of_ten(node: ast.AST) -> int | None:
-    """k if a node is the number 10^k and |k| is at least 3; else None.
+    """k if a node is the number 10^k and |k| is at least 3; otherwise None.
 
     A smaller power may be a percentage or a part of a decimal number. Conversions between this project's units are by
     factors
@@ -90,7 +90,7 @@ def power_of_ten(node: ast.AST) -> int | None:
         return None
     if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or not isinstance(node.value, int | float):
         return None
-    # Compared as numbers: 1e9 and 1_000_000_000 are the same factor.
+    # The node is compared as a number, because 1e9 and 1_000_000_000 are the same factor.
     exponent = next((k for k in range(-12, 13) if node.value == 10**k), None)
     return exponent if exponent is not None and abs(exponent) >= 3 else None
 
@@ -110,8 +110,8 @@ class Checker(ast.NodeVisitor):
     """Finds the faults of one file.
 
     faults: list of (int, str). Line number and description of each fault.
-    conversions, compared: Numbers of power-of-ten factors and unit pairs that were checked. They show that the check
-        compares something.
+    conversions, compared: Numbers of power-of-ten factors and unit pairs that were checked. These numbers show that the
+        check compares something.
     """
 
     def __init__(self) -> None:
@@ -122,8 +122,8 @@ class Checker(ast.NodeVisitor):
     def unit(self, node: ast.AST | None) -> Unit | None:
         """The unit of an expression; None if its names give none.
 
-        The unit of a sum, a choice or a list is that of its first part with a unit. `visit_BinOp` and similar methods
-        compare the other parts with it.
+        The unit of a sum, a choice or a list is the unit of its first part that has one. `visit_BinOp` and similar
+        methods compare the other parts with it.
         """
         match node:
             case ast.Name(id=name):
@@ -202,17 +202,17 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Compares an annotated assignment in the same way."""
+        """Compares an annotated assignment with its target."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        """Compares an assignment expression in the same way."""
+        """Compares an assignment expression with its target."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        """Compares an argument with its name; `**given` has none."""
+        """Compares an argument with its name; `**given` has no name."""
         if node.arg is not None:
             self._compare(node.value, unit_of_name(node.arg), self.unit(node.value), f"the argument {node.arg}")
         self.generic_visit(node)
@@ -231,14 +231,14 @@ class Checker(ast.NodeVisitor):
         self._functions.pop()
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Compares what is returned with the function's name."""
+        """Compares the returned value with the function's name."""
         if self._functions and node.value is not None:
             name = self._functions[-1]
             self._compare(node, unit_of_name(name), self.unit(node.value), f"what {name} returns")
         self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Compares a number in a text with the unit that follows it there."""
+        """Compares a number in a text with the unit that follows the number."""
         for value, text in zip(node.values, node.values[1:], strict=False):
             if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
                 said = FOLLOWS.match(str(text.value))
@@ -256,7 +256,7 @@ class Checker(ast.NodeVisitor):
 
     def _compare(self, node: ast.AST, wanted: Unit | None, found: Unit | None, what: str) -> None:
         """Notes a fault at a node if both units are known and differ."""
-        # Bytes times 8 are bits, and bytes over a rate are a time. So a multiple may have another dimension.
+        # Bytes times 8 are bits, and bytes over a rate are a time. A multiple may therefore have another dimension.
         if wanted is None or found is None:
             return
         if wanted.dimension != found.dimension and (wanted.is_multiple or found.is_multiple):
@@ -292,7 +292,7 @@ def sources() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Checks every file. Returns exit status 1 if one has a fault."""
+    """Checks every file. Returns exit status 1 if a file has a fault."""
     conversions = compared = wrong = 0
     for path in sources():
         faults, here, pairs = faults_of(path.read_text(encoding="utf-8"))

@@ -4,8 +4,8 @@
     python tools/verdicts.py frederiksen2024/claims.json docs/guides/reproducing-frederiksen2024.md
 
 This command replaces the table between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page. With --check
-it writes nothing, and its status is 1 if the page has another table. A column is a sample
-of the study, named after what its runs have in common: the TCP stack and links, the time, or other settings.
+it writes nothing, and its status is 1 if the page has another table. A column is a sample of the study, named after the
+common property of its runs: the TCP stack and links, the time, or other settings.
 """
 
 from __future__ import annotations

@@ -3,37 +3,38 @@
  * bbr_handover: the kernel's BBR, except that it learns nothing from a handover that is expected.
  *
  * net/ipv4/tcp_bbr.c is included unchanged. This file contains everything that differs. The behaviour only differs for
- * some ACKs. The sample of an ACK covers the time from sending the acknowledged data until now. If this time touches
- * the window around a scheduled reconfiguration, then:
+ * some ACKs. An ACK's sample covers the time from sending the acknowledged data until now. If this time touches the
+ * window around a scheduled reconfiguration, the following differs:
  *
  *	probing		PROBE_BW paces with gain 1, its cycle pauses, and PROBE_RTT does not begin
  *	filters		bandwidth, minimum RTT and ACK aggregation keep their values
  *	policers	losses in the window are not taken as evidence of a policer, and the sampling of long-term
  *			bandwidth restarts
  *
- * After the window, bandwidth and base delay are those of another path. The rounds that the bandwidth filter covers are
- * over by then, so the filter follows the new samples. The minimum RTT expires. A higher base delay cannot be
- * distinguished from the queue that a handover leaves behind. BBR's answer to an expired minimum RTT is PROBE_RTT,
- * which empties the queue. PROBE_RTT then begins immediately, and not at some time within the next 10 s.
+ * After the window, the connection uses another path, with another bandwidth and base delay. By then, the rounds that
+ * the bandwidth filter covers are over, so the filter follows the new samples. The minimum RTT is marked expired after
+ * the window. A higher base delay cannot be distinguished from the queue that a handover leaves behind. BBR's answer to
+ * an expired minimum RTT is PROBE_RTT, which empties the queue. After the window, PROBE_RTT therefore begins
+ * immediately, and not at some time within the next 10 s.
  *
  * As long as a connection has not filled the pipe, it has no values to keep, and behaves like plain BBR.
  *
  * With only_defer, only the pacing differs. During the window, PROBE_BW paces with gain 1 and its cycle pauses, so a
- * probe comes after the window. If tcp_bbr.c is version 3, only this mode is available.
+ * probe comes after the window. With version 3 of tcp_bbr.c, only_defer is the only mode.
  *
  * Before working on this file, read net/ipv4/tcp_bbr.c and net/ipv4/tcp_rate.c.
  */
 #include <net/tcp.h>
 
 /*
- * The window begins early enough for a probe that would still fill the queue. It ends when delay spikes (50 ms on
- * Starlink) have drained.
+ * The window begins early enough for a probe that would still fill the queue. The window ends when delay spikes (50 ms
+ * on Starlink) have drained.
  */
 #define HANDOVER_BEFORE_NS 100000000
 #define HANDOVER_AFTER_NS 400000000
 #include "handover.h"
 
-/* Random numbers are drawn as in BBR. Without windows the two are therefore identical, byte for byte. */
+/* Random numbers are drawn as in BBR. Without windows, bbr_handover and BBR are therefore identical, byte for byte. */
 #define DRAWS_OF sk
 #include "draws.h"
 
@@ -82,7 +83,7 @@ static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 	bbr->bw = was->bw;
 	bbr->min_rtt_us = was->min_rtt_us;
 	if (!force_probe_rtt)
-		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* its expiry does not change, except in the window */
+		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* expires at its usual time, but not in the window */
 	bbr->extra_acked[0] = was->extra_acked[0];
 	bbr->extra_acked[1] = was->extra_acked[1];
 	bbr->extra_acked_win_rtts = was->extra_acked_win_rtts;
@@ -164,8 +165,8 @@ static void bbr_handover_ops(struct tcp_congestion_ops *ops)
 #else /* version 3 */
 
 /*
- * The parameter is read-only. If a run tries to keep filter values, it ends with an error and does not silently behave
- * differently.
+ * With version 3, the parameter only_defer is read-only. A run that tries to turn it off ends with an error and does
+ * not silently behave differently.
  */
 static bool only_defer = true;
 module_param(only_defer, bool, 0444);
@@ -191,7 +192,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	bool defers = bbr_full_bw_reached(sk) && handover_touches(now_ns, now_ns);
 	struct bbr *bbr = inet_csk_ca(sk);
 
-	/* In PROBE_UP, cycle_mstamp has another meaning, and its value ends nothing */
+	/* In PROBE_UP, cycle_mstamp has another meaning, and its value does not end a phase */
 	if (defers && bbr->mode == BBR_PROBE_BW && bbr->cycle_idx != BBR_BW_PROBE_UP)
 		bbr_handover_put_off(sk);
 	bbr_main(sk, ack, flag, rs);

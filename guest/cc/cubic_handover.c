@@ -5,7 +5,7 @@
  *
  * net/ipv4/tcp_cubic.c is included unchanged. This file contains everything that differs. A loss is treated differently
  * if it touches the window around a scheduled reconfiguration: its packet was sent in the window, its detection happens
- * in the window, or the window lies between the two. Then:
+ * in the window, or the window lies between the two. Such a loss is treated as follows:
  *
  *	fast recovery	neither the congestion window nor CUBIC's curve changes. The repair by SACK keeps the congestion
  *			window, and the slow start threshold is restored after the repair
@@ -18,13 +18,13 @@
  * ECN marks always cause a reduction, as in CUBIC.
  *
  * With marks_only, a connection that has negotiated ECN reduces its window only because of marks and timeouts. Losses
- * that fast recovery finds are repaired at any time as if they were in a window around a reconfiguration. A mark that
- * arrives meanwhile causes a reduction. A timeout causes a reduction if it is not in such a window. A connection
- * without ECN always behaves like CUBIC, also in these windows.
+ * that fast recovery finds are repaired at any time as if they were in a window around a reconfiguration. An ECN mark
+ * that arrives during the repair causes a reduction. A timeout causes a reduction only outside the windows around
+ * reconfigurations. A connection without ECN always behaves like CUBIC, also in the windows around reconfigurations.
  *
- * A congestion control cannot change three things. If nothing paces the connection (sch_fq does), a kept congestion
- * window that is refilled after a burst of losses is sent at once. After a timeout, the kernel performs the slow start.
- * Without SACK, the kernel repairs one packet per round trip.
+ * A congestion control cannot change the following three things. First, if nothing paces the connection (sch_fq would),
+ * it refills the kept congestion window after a burst of losses all at once. Second, the kernel performs the slow start
+ * after a timeout. Third, without SACK, the kernel repairs one packet per round trip.
  *
  * Before working on this file, read net/ipv4/tcp_cubic.c. Also read, in net/ipv4/tcp_input.c, tcp_enter_recovery,
  * tcp_cwnd_reduction, tcp_end_cwnd_reduction, tcp_enter_loss and tcp_undo_cwnd_reduction.
@@ -78,8 +78,8 @@ static bool cubic_handover_now(const struct sock *sk)
 }
 
 /*
- * Proportional rate reduction sends no more than was delivered since the recovery began. If the count of delivered
- * packets is raised, it refills the congestion window that losses have emptied.
+ * Proportional rate reduction sends no more than was delivered since the recovery began. Raising the count of delivered
+ * packets therefore refills the congestion window that losses have emptied.
  */
 static void cubic_handover_fill(struct tcp_sock *tp, u32 cwnd)
 {
@@ -95,8 +95,8 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	/*
-	 * Only set_state knows whether this is a timeout. If it is a timeout outside a window around a reconfiguration,
-	 * set_state reduces the congestion window.
+	 * Only set_state knows whether a timeout causes this reduction. At a timeout outside the windows around
+	 * reconfigurations, set_state reduces the congestion window.
 	 */
 	if (!tp->prior_ssthresh || !(marks_only ? cubic_handover_has_ecn(sk) : cubic_handover_now(sk))) {
 		ca->held_cwnd = 0;
@@ -114,7 +114,7 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	return ca->held_cwnd;
 }
 
-/* Reduces the kept congestion window after all. The kernel still controls the packets in flight. */
+/* Reduces the congestion window that was kept during the repair. The kernel still controls the packets in flight. */
 static void cubic_handover_reduce(struct sock *sk)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
@@ -128,9 +128,9 @@ static void cubic_handover_reduce(struct sock *sk)
 }
 
 /*
- * Handles a mark during a repair. The kernel ignores such a mark, because from its view the congestion window was
- * already reduced. As in tcp_init_cwnd_reduction(), the receiver is sent CWR, the proportional reduction begins here,
- * and marks on packets in flight cause no second reduction. The value of high_seq is one higher, because the ACK of the
+ * Handles an ECN mark during a repair. The kernel ignores the mark, because in its view the window is already reduced.
+ * As in tcp_init_cwnd_reduction(), the sender sends CWR to the receiver, the proportional reduction begins here, and
+ * marks on packets in flight cause no second reduction. The value of high_seq is one higher, because the ACK of the
  * last byte in flight can also carry a mark.
  */
 static void cubic_handover_marked(struct sock *sk)
@@ -191,8 +191,8 @@ static void cubic_handover_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 	/*
-	 * in later kernels, a separate hook does everything that this function does (cwnd_event_tx_start), and CUBIC's
-	 * own is used
+	 * in later kernels, a separate hook (cwnd_event_tx_start) does the work of this function, and CUBIC's own hook
+	 * is used
 	 */
 	cubictcp_cwnd_event(sk, event);
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The schedule of reconfigurations, for congestion controls that know of handovers. A reconfiguration of the access
- * link occurs every period_ns. The first occurs phase_ns after the run's start. Around each of them there is a window
- * of time. All times are on the clock of ktime_get(), like the times in tcp_sock.
+ * link occurs every period_ns. The first occurs phase_ns after the run's start. A window of time lies around each
+ * reconfiguration. All times in this file are on the clock of ktime_get(), like the times in tcp_sock.
  *
  * Each file that includes this header has its own parameters, in /sys/module/NAME/parameters.
  */
@@ -13,7 +13,10 @@
 #include <linux/moduleparam.h>
 #include <net/tcp.h>
 
-/* If the run starts at a full minute, these are the seconds 12, 27, 42 and 57 of each minute, as for Starlink */
+/*
+ * If the run starts at a full minute, reconfigurations occur at the seconds 12, 27, 42 and 57 of each minute, as for
+ * Starlink
+ */
 static unsigned long long period_ns = 15000000000;
 module_param(period_ns, ullong, 0644);
 MODULE_PARM_DESC(period_ns, "ns between reconfigurations, 0: there are none");
@@ -41,7 +44,7 @@ static s64 handover_since_first_ns(u64 at_ns)
 	return at_ns + before_ns - phase_ns - origin_ns;
 }
 
-/* Number of windows that have begun. It increases by one per reconfiguration. */
+/* Number of windows that have begun. The number increases by one per reconfiguration. */
 static u32 __maybe_unused handover_count(u64 at_ns)
 {
 	s64 since_ns = handover_since_first_ns(at_ns);
@@ -64,7 +67,7 @@ static bool handover_touches(u64 from_ns, u64 until_ns)
 	return into_ns < before_ns + after_ns + (until_ns - min(from_ns, until_ns));
 }
 
-/* Time at which the oldest unacknowledged packet was last sent. If there is none, the present time. */
+/* Time at which the oldest unacknowledged packet was last sent. The present time if no packet is unacknowledged. */
 static u64 __maybe_unused handover_oldest_sent_ns(const struct sock *sk)
 {
 	const struct sk_buff *skb = tcp_rtx_queue_head(sk);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The guest's virtual time, its future events in order, and the events that are due. The symbols are static in
+ * The guest's virtual time, its future events in order, and the events that are due. These symbols are static in
  * arch/um/kernel/time.c. build.sh makes them global in the object.
  */
 extern unsigned long long time_travel_time;

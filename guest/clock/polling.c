@@ -7,11 +7,11 @@
  * - Calls that check whether something has happened, without waiting for it: sched_yield; poll, select and epoll_wait
  *   with a timeout of 0; wait4 and waitid with WNOHANG.
  * - Calls that return a time: the time of a clock, the CPU time of a process, or the time until a timer expires.
- *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. The other
- *   calls do not read the clock source, or read it with interrupts masked. They concern coarse and processor clocks,
- *   times, time, getrusage, and the remaining time of a timer.
+ *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. All other
+ *   calls of this kind do not read the clock source, or read it with interrupts masked. Examples are calls that return
+ *   coarse clocks, processor clocks or the remaining time of a timer, and times, time and getrusage.
  *
- * Linked with --wrap=handle_syscall (guest/build.sh). The agent is exempt, because it never polls.
+ * Linked with --wrap=handle_syscall (guest/build.sh). The agent's calls take no time, because the agent never polls.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -86,13 +86,13 @@ static bool asks_for_a_time(struct uml_pt_regs *regs)
 
 void __wrap_handle_syscall(struct uml_pt_regs *regs)
 {
-	/* This is determined before the call, because select writes to its timeout */
+	/* The kind of the call is determined before the call, because select writes to its timeout */
 	bool is_programs = time_travel_mode == TT_MODE_INFCPU && !current_is_agent();
 	bool polls = is_programs && asks_without_waiting(regs), asks_time = is_programs && asks_for_a_time(regs);
 	unsigned long long asked_ns = time_travel_time;
 
 	__real_handle_syscall(regs);
-	/* If the call failed, it has already taken its 1 us */
+	/* A call that failed has already taken its 1 us */
 	if ((polls || (asks_time && time_travel_time == asked_ns)) && !IS_ERR_VALUE(UPT_AX(regs))) {
 		um_udelay(1);
 		schedule();

@@ -5,13 +5,14 @@
  * Before working on this file, read __cond_resched of kernel/sched/core.c and shrink_dcache_parent of fs/dcache.c.
  *
  * Long loops in the kernel call cond_resched() once per iteration (turn), and the scheduler preempts them at a tick.
- * Some loops only end after another task has run. An example is shrink_dcache_parent, which frees the /proc entries of
- * a process that has ended. It repeats until no other task is freeing one of these entries. Computing takes no virtual
- * time, so the tick never occurs.
+ * Some loops end only after another task has run. An example is shrink_dcache_parent, which frees the /proc entries of
+ * a process that has ended. shrink_dcache_parent repeats its loop until no other task is freeing one of these entries.
+ * Computing takes no virtual time, so the tick that would let the other task run never occurs.
  *
  * Rule: after TURNS turns within one system call, at one instant and without a context switch, the task sleeps for 1
- * us. During the sleep, all other runnable tasks run, whatever their priority. Ordinary long work has turns, too. A
- * write, for example, has one per 4 KiB. design/clock.md states the largest number of turns that was ever counted.
+ * us. During the sleep, all other runnable tasks run, whatever their priority. Ordinary long work also calls
+ * cond_resched() many times without waiting for another task. A write, for example, calls it once per 4 KiB.
+ * design/clock.md states the largest number of turns that was ever counted.
  *
  * Linked with --wrap=__cond_resched (guest/build.sh).
  */
@@ -25,7 +26,7 @@
 
 #define TURNS	10000
 
-/* The number of system calls that programs have made. It is the first word of a structure in host/registers.c */
+/* Number of system calls that programs have made. The number is the first word of a structure in host/registers.c */
 extern unsigned long long leowarp_calls;
 
 int __real___cond_resched(void);

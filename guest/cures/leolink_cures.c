@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The interface of the cures. leolink calls these functions, and the agent reads /proc/leolink/orders, switches,
- * merges, notices and nodes, in binary form. A netlink message either sets what a link does with each packet, or starts
- * what a node does at a route change.
+ * merges, notices and nodes, in binary form. A netlink message either sets how a link treats each packet, or starts the
+ * actions of a node at a route change.
  */
 #include <linux/init.h>
 #include <linux/netdevice.h>
@@ -14,7 +14,7 @@ bool leolink_cures_are_linked(void)
 	return true;
 }
 
-/* Sets what a link does with all its packets from now on. */
+/* Sets how a link treats all its packets from now on. */
 void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[])
 {
 	if (tb[LEOLINK_ORDER]) {
@@ -32,7 +32,7 @@ void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[])
 		q->on_arrival |= ARRIVAL_MARKER;
 }
 
-/* Starts what a node does at this route change. May sleep. */
+/* Starts the actions of a node at this route change. May sleep. */
 int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_ext_ack *extack)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
@@ -60,7 +60,7 @@ int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_e
 	return err;
 }
 
-/* A packet has arrived over a link. Packets may wait after this link, or a marker may arrive over it. */
+/* A packet has arrived over a link. Packets may have to wait after this link, or the packet may be a marker. */
 void leolink_cures_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
 	if ((q->on_arrival & ARRIVAL_MARKER) && leolink_merge_takes_marker(skb, now))
@@ -73,7 +73,7 @@ void leolink_cures_arrive(struct leolink_sched *q, struct net_device *peer, stru
 		dev_forward_skb(peer, skb);
 }
 
-/* A link is removed, together with all packets that wait before and after it. */
+/* Called when a link is removed. Drops all packets that wait before and after the link. */
 void leolink_cures_leave(struct leolink_sched *q, u64 now)
 {
 	leolink_hold_flush(q, now);

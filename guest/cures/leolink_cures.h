@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The cures for route changes, which are linked in addition to leolink: the records that the agent reads, and the
- * functions that the parts share. Each part uses leolink's functions, and functions of the parts that are declared
- * above it. The last part is leolink_cures.c, which uses all others. The functions that links call are declared in
- * leolink.h. In a kernel without cures, leolink_no_cures.c defines them.
+ * functions that the parts share. Each part uses leolink's functions, and functions of the parts that this header
+ * declares above it. The last part, leolink_cures.c, uses all other parts. The functions of this directory that links
+ * call are declared in leolink.h. In a kernel without cures, leolink_no_cures.c defines these functions.
  */
 #ifndef LEOLINK_CURES_H
 #define LEOLINK_CURES_H
@@ -59,13 +59,13 @@ struct leolink_noticed {
 struct leolink_node_record {
 	u32 id;			/* id of a direction of one of the node's links */
 	u32 receives;		/* 1 = the node receives over this direction, 0 = it sends */
-	u64 held_pkts, held_bytes;	/* held at present, before and after links together */
+	u64 held_pkts, held_bytes;	/* packets held at present, before and after links together */
 	u64 held_max_bytes, held_max_at_ns;
 	u64 signals_pkts, signals_bytes;	/* frames, counted without the link's overhead */
-	u64 behind_pkts;	/* those of held_pkts that wait after links, which have delivered them */
+	u64 behind_pkts;	/* packets among held_pkts that wait after the link that delivered them */
 };
 
-/* One record of /proc/leolink/switches, for a switch that moved packets or made them wait. */
+/* One record of /proc/leolink/switches, for a switch at which packets were moved or held. */
 struct leolink_switched {
 	u64 t_ns;
 	u32 from, to;
@@ -82,7 +82,7 @@ struct leolink_switched {
 	u64 copied_pkts, copied_bytes;	/* packets that were also sent over the previous direction */
 };
 
-/* Kinds of waits after a link (bits of on_arrival). */
+/* Reasons why packets wait after a link (bits of on_arrival). */
 #define ARRIVAL_ORDER	1	/* packets wait at a station until earlier numbers have arrived */
 #define ARRIVAL_MARKER	2	/* a packet that arrives may be a marker */
 #define ARRIVAL_MERGE	4	/* some of the packets wait for a marker */

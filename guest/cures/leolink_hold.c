@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Delayed sending. At a route change, new packets for a host are held until the packets that were sent before them over
- * the old link will have arrived. When the hold ends, all held packets join the queue at that instant, in order.
+ * Delayed sending (a "hold"). At a route change, new packets for a host are held until the packets that were sent
+ * before them over the old link will have arrived. When the hold ends, all held packets join the queue at that instant,
+ * in order.
  */
 #include <linux/math64.h>
 #include <linux/slab.h>
@@ -50,7 +51,7 @@ void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be
 	hold->node = leolink_node_of(dev_net(qdisc_dev(q->sch)), q->r.id, false);
 	leolink_switched_open(record);
 	/*
-	 * of two holds for the same host, the first contains the older packets, and does not end later than the second
+	 * of two holds for the same host, the first has the older packets, and does not end later than the second
 	 */
 	while (*last)
 		last = &(*last)->next;
@@ -159,7 +160,7 @@ void leolink_hold_release(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Whether a hold takes a packet. If so, `ret` is the result for the packet's sender. */
+/* Whether a hold accepts a packet. If a hold accepts the packet, `ret` is the result for the packet's sender. */
 bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now, int *ret)
 {
 	struct leolink_hold *hold;
@@ -209,8 +210,8 @@ void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc
 }
 
 /*
- * Time at which the last packet for a host that this link holds arrives at the link's other end. Cross traffic counts
- * as traffic for the host.
+ * Time at which the last packet for a host on this link (held, queued or in flight) arrives at the link's other end.
+ * Cross traffic counts as traffic for the host.
  */
 u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination)
 {

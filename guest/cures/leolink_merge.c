@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The node where an old and a new path meet. Packets for the host that arrive on the new path wait until the marker has
- * arrived on the old path, or until the first of them has waited long enough. At that instant all of them move on, in
- * order. (The end marker is that of 3GPP TS 23.401, 5.5.1.1, which does not say how the receiver restores the order.)
- * The agent reads the records from /proc/leolink/merges, in binary form.
+ * arrived on the old path, but at most for `wait_ns`, counted from the first of these packets. When the wait ends, all
+ * packets that wait move on, in order. (The end marker is that of 3GPP TS 23.401, 5.5.1.1, which does not say how the
+ * receiver restores the order.) The agent reads the records from /proc/leolink/merges, in binary form.
  */
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -21,13 +21,13 @@ struct merge {
 	bool came;
 };
 
-/* State of a packet that waits, stored in its cb. */
+/* State of a packet that waits, stored in the packet's cb. */
 struct merge_cb {
 	u64 since_ns;
 	u32 bytes;
 } __packed __aligned(4);
 
-/* Merges that are not over, in the order of their switches. */
+/* Merges that are not over yet, in the order of their switches. */
 static LIST_HEAD(open_merges);
 static LIST_HEAD(ended_merges);
 static struct time_travel_event next_end;
@@ -119,7 +119,7 @@ static void set_next_end(u64 now)
 		time_travel_add_event_rel(&next_end, next_ns > now ? next_ns - now : 0);
 }
 
-/* Interrupt: at least one wait is over. */
+/* Interrupt: the wait of at least one merge is over. */
 static void end_waits(struct time_travel_event *e)
 {
 	u64 now = now_ns();
@@ -161,8 +161,8 @@ int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *giv
 }
 
 /*
- * Whether a packet that has arrived is a marker. A marker ends the wait for it, if the wait is not over yet. The marker
- * itself goes no further.
+ * Whether a packet that has arrived is a marker. A marker ends the merge that waits for it, unless the merge is already
+ * over. The marker itself goes no further.
  */
 bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 {
@@ -186,8 +186,8 @@ bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 }
 
 /*
- * Whether a packet that has arrived has to wait. If so, it is held here. If the buffer is full, refuses the packet, or
- * passes on the oldest packets early.
+ * Whether a packet that has arrived has to wait. A packet that has to wait is held here. If the buffer is full, this
+ * function refuses the packet, or passes on the oldest packets early.
  */
 bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
@@ -241,7 +241,7 @@ static void lose(struct merge *m, u64 now)
 	end(m, now);
 }
 
-/* A link is removed, together with the packets that arrived over it and still wait. */
+/* Called when a link is removed. Drops the packets that arrived over the link and still wait. */
 void leolink_merge_leave(struct leolink_sched *q, u64 now)
 {
 	struct merge *m, *next;
@@ -268,7 +268,8 @@ static bool take_merged(void *record)
 }
 
 /*
- * The agent reads the records once, at the end of a run. Reading removes the records, and the packets that still wait.
+ * The agent reads the records once, at the end of a run. Reading removes the records, and drops the packets that still
+ * wait.
  */
 ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {

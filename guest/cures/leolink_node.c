@@ -17,8 +17,8 @@ struct leolink_node {
 static LIST_HEAD(nodes);
 
 /*
- * The counts of a node; NULL = out of memory. They contain the namespace's pointer without a reference, because it is
- * only compared. They exist until the run ends.
+ * The counts of a node; NULL = out of memory. The counts contain the pointer of the namespace without a reference,
+ * because the pointer is only compared. The counts exist until the run ends.
  */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives)
 {

@@ -17,12 +17,12 @@ struct notice {
 	struct leolink_noticed r;
 	struct list_head all;
 	struct hrtimer timer;
-	struct net *net;	/* reference, kept until the notice is sent or given up */
+	struct net *net;	/* reference to the namespace, kept until the notice is sent or given up */
 };
 
 static LIST_HEAD(notices);
 
-/* Body of a notice. It follows the first four bytes of the ICMP header (design/cures.md). */
+/* Body of a notice. The body follows the first four bytes of the ICMP header (design/cures.md). */
 struct message {
 	__be32 magic;
 	__be32 number;

@@ -3,12 +3,13 @@
  * Restores the order of packets, by the algorithms of RFC 9550. The links of a sending station number the packets of a
  * stream when they accept them. Links to the receiving station deliver packets in the order of their numbers. If a
  * packet arrives before its turn, it waits for the missing packets, but not longer than the delay_ns of its link. After
- * that time, the missing packets are given up. If one of them arrives later, it is passed on at once. In the advanced
- * algorithm, this delay is 0 for a packet that did not take a new path shortly after a route change. Each path is a
- * FIFO, so any packet that is missing before such a packet is lost. If a packet was copied, the copy that arrives first
- * is delivered, and the second is discarded (packet elimination, RFC 8655, 3.2.2.3). Copies are recognised only within
- * the last HISTORY_PKTS numbers. A number is stored in the socket buffer (in skb->hash, which veth does not change).
- * Nothing is added to the packet. The agent adds the cost of a header when it reads the records.
+ * delay_ns, the station gives up waiting for the missing packets. If a missing packet arrives later, it is passed on at
+ * once. In the advanced algorithm, delay_ns is replaced by 0 for a packet that did not take a new path shortly after a
+ * route change. Each path is a FIFO, so any packet that is missing when this packet arrives is lost. If a packet was
+ * copied, the copy that arrives first is delivered, and the second is discarded (packet elimination, RFC 8655,
+ * 3.2.2.3). Copies are recognised only within the last HISTORY_PKTS numbers. A number is stored in the socket buffer
+ * (in skb->hash, which veth does not change). Numbering adds no bytes to the packet. The agent adds the cost of a
+ * header when it reads the records.
  */
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>
@@ -18,7 +19,7 @@
 
 #define HISTORY_PKTS 65536
 
-/* The latest number, and which of the HISTORY_PKTS numbers up to it were entered. */
+/* The latest number, and a bitmap of the numbers that were entered among the last HISTORY_PKTS numbers. */
 struct history {
 	u32 latest;
 	DECLARE_BITMAP(entered, HISTORY_PKTS);
@@ -40,7 +41,10 @@ struct stream {
 	struct copies *copies;		/* NULL = no packet of the stream was copied so far */
 };
 
-/* State of a packet that waits here, stored in its cb. Its dev is the far end of the link over which it arrived. */
+/*
+ * State of a packet that waits here, stored in the packet's cb. The packet's dev is the far end of the link over which
+ * the packet arrived.
+ */
 struct order_cb {
 	u64 since_ns, until_ns;
 	u32 bytes;
@@ -153,7 +157,7 @@ bool leolink_order_has_number(const struct sk_buff *skb)
 	return stream_of(skb, false);
 }
 
-/* Whether the loss of this packet does not count, because its other copy is not lost, or not yet. */
+/* Whether the loss of this packet is not counted, because its other copy has arrived or may still arrive. */
 bool leolink_order_spares(const struct sk_buff *skb)
 {
 	struct copies *copies;
@@ -210,7 +214,10 @@ static void pass_what_follows(struct stream *s, u64 now)
 		pass_first(s, now);
 }
 
-/* Passes on all waiting packets up to a number. Packets that are missing before them are given up. */
+/*
+ * Passes on all waiting packets with numbers up to `number`. Packets with smaller numbers that are still missing are
+ * given up.
+ */
 static void pass_up_to(struct stream *s, u32 number, u64 now)
 {
 	while (s->waiting.head && ahead(number_of(s->waiting.head), number) <= 0) {
@@ -322,8 +329,8 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 	s->r.waited_pkts++;
 	s->r.waiting_max_bytes = max(s->r.waiting_max_bytes, s->waiting_bytes);
 	/*
-	 * waits end in the order in which they began, so an event that is already set is never too late; at worst it is
-	 * not needed
+	 * waits end in the order in which they began, so an event that is already set is never too late; at worst the
+	 * event finds nothing to do
 	 */
 	if (!next_end.pending)
 		set_next_end(now);

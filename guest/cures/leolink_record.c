@@ -4,7 +4,7 @@
 #include <linux/uaccess.h>
 #include "leolink_cures.h"
 
-/* A record, and whether a hold or a window may still write to it. */
+/* A record of a switch, and whether a hold or a window may still write to it. */
 struct entry {
 	struct leolink_switched r;
 	struct list_head all;
@@ -13,7 +13,7 @@ struct entry {
 
 static LIST_HEAD(entries);
 
-/* Allocates a record. It can only be read after it is kept. May sleep. */
+/* Allocates a record. The agent can read the record only after leolink_switched_keep(). May sleep. */
 struct leolink_switched *leolink_switched_new(void)
 {
 	struct entry *e = kzalloc(sizeof(*e), GFP_KERNEL);
@@ -49,7 +49,7 @@ void leolink_switched_close(struct leolink_switched *r)
 
 /*
  * Copies records to a reader, as many as fit into its buffer. `take` removes the next record and copies it to `record`,
- * which has `bytes` bytes. It returns false if there is none.
+ * which has room for `bytes` bytes. `take` returns false if there is no further record.
  */
 ssize_t leolink_records_read(char __user *to, size_t size, void *record, size_t bytes, bool (*take)(void *record))
 {

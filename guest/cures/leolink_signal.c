@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets that the network itself sends (design/cures.md). They are ICMP messages of the types that RFC 4727 reserves
- * for experiments. Their source is the address that RFC 7600, 4.8 assigns to routers that have no address. If a host
- * does not know these types, it discards the packets (RFC 1122, 3.2.2).
+ * Packets that the network itself sends (design/cures.md). The packets are ICMP messages of the types that RFC 4727
+ * reserves for experiments. Their source address is the one that RFC 7600, 4.8 assigns to routers that have no address.
+ * A host that does not know these types discards the packets (RFC 1122, 3.2.2).
  */
 #include <linux/etherdevice.h>
 #include <linux/icmp.h>
@@ -59,7 +59,7 @@ void leolink_signal_frame(struct sk_buff *skb, struct net_device *dev)
 	skb->dev = dev;
 }
 
-/* Whether a packet is a marker. If so, also returns its number. */
+/* Whether a packet is a marker. If it is a marker, `number` receives the marker's number. */
 bool leolink_signal_is_marker(const struct sk_buff *skb, u32 *number)
 {
 	const struct iphdr *ip = ip_hdr(skb);

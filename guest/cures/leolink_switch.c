@@ -20,8 +20,8 @@
  *	mark	for some time, packets on the new link are marked. The station that restores the order then knows which
  *		packets may have overtaken others (leolink_window.c).
  *
- * The order is move, end, hold. With move and hold, moved packets are therefore also held until the packets in flight
- * have arrived.
+ * The three actions run in the order move, end, hold. If move and hold are combined, moved packets are therefore also
+ * held until the packets in flight have arrived.
  */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
@@ -33,7 +33,7 @@ static bool is_fifo(const struct leolink_sched *q)
 	return !leolink_has_table(q) && !q->overtakes && !q->child;
 }
 
-/* Removes the waiting packets for a host from the queue, in order. The packets behind them move up. */
+/* Removes the waiting packets for a host from the queue, in order. The packets behind the removed packets move up. */
 static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct qdisc_skb_head *list = &q->sch->q;
@@ -90,7 +90,7 @@ static int hand_over(struct sk_buff *skb, struct net_device *dev)
 	return 0;
 }
 
-/* Sends a copy of a packet. One link of the node takes the packet, and another link sends the copy. */
+/* Sends a copy of a packet. The packet is queued at one link of the node, and another link sends the copy. */
 void leolink_switch_send_copy(struct leolink_sched *q, struct sk_buff *copy, int ifindex)
 {
 	bool was_moving = leolink_is_moving;
@@ -162,7 +162,7 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		r->moved_pkts++;
 		r->moved_bytes += link_bytes(from, skb);
 	}
-	/* moved packets count as offered to the link that sends them, not to this one */
+	/* moved packets count as offered to the link that sends them, not to the previous link */
 	from->r.offered_pkts -= r->moved_pkts;
 	from->r.offered_bytes -= r->moved_bytes;
 	sch_tree_unlock(from->sch);
@@ -193,8 +193,8 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		leolink_hold_free(hold);
 	}
 	/*
-	 * packets in flight cannot be moved, and arrive late if the new path is shorter; without rests, none of them
-	 * arrive
+	 * packets in flight cannot be moved, and arrive late if the new path is shorter; if both rests are 0, no packet
+	 * in flight arrives
 	 */
 	if (s->flags == LEOLINK_SWITCH_MOVE && !r->marker && !r->refused && !s->copy_ns &&
 	    (s->rest_from_ns || s->rest_to_ns) && last_ns + s->rest_from_ns > now + rest_ns)

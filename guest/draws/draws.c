@@ -48,10 +48,11 @@ static u64 draws_next_of_file(struct draws *draws)
 }
 
 /*
- * The draws of a connection depend on its addresses and ports, and on the number of packets that it has delivered. They
- * also depend on the number of draws that it has made since the last of these was delivered. Draws of other connections
- * do not affect them. A congestion control makes all its draws together, while it handles one ACK or timeout. To count
- * the draws, it is therefore enough to remember the state of the last one.
+ * The draws of a connection depend on its addresses and ports, and on the number of packets that it has delivered.
+ * These draws also depend on the number of draws that the connection has made since the last packet was delivered.
+ * Draws of one connection do not affect the draws of another. A congestion control makes all its draws together, while
+ * it handles one ACK or timeout. To count the draws of a connection, it is therefore enough to remember the state of
+ * the last connection that drew.
  */
 static u64 last_state;
 static u32 draws_of_last_state;
@@ -73,7 +74,10 @@ u64 draws_next(struct draws *draws, const struct sock *connection)
 	return connection ? draws_next_of_connection(connection) : draws_next_of_file(draws);
 }
 
-/* A bound of 0 means that there is no bound. As with __get_random_u32_below(), any number may then be returned */
+/*
+ * A bound of 0 means that there is no bound. As with __get_random_u32_below(), any number may be returned for a bound
+ * of 0
+ */
 u32 draws_below(struct draws *draws, const struct sock *connection, u32 ceil)
 {
 	u32 below;

@@ -19,7 +19,8 @@ extern const struct file_operations __wrap_random_fops, __wrap_urandom_fops;
 static struct draws programs = { .name = "programs" }, agent = { .name = "agent" };
 
 /*
- * Same as the kernel's get_random_bytes_user(). Returns the number of copied bytes, or -EFAULT if none could be copied
+ * Same as the kernel's get_random_bytes_user(). Returns the number of copied bytes, or -EFAULT if no byte could be
+ * copied
  */
 static ssize_t getrandom_fill(struct iov_iter *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The machine context of a signal. Since Linux 6.16, it is the last argument of arch/um's signal handlers, which have no
- * such argument in older kernels.
+ * The machine context of a signal. Since Linux 6.16, the context is the last argument of arch/um's signal handlers,
+ * which have no such argument in older kernels.
  *
  * AND_CONTEXT ends the parameters of a handler's declaration, and WITH_CONTEXT ends the arguments of a call.
  */

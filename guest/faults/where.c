@@ -4,8 +4,8 @@
  *
  * Before working on this file, read arch/um/kernel/trap.c. After an access to a bad address, the kernel prints its
  * registers but not its stack, at a log level that `quiet` hides. After a division by zero (SIGFPE) or an invalid
- * instruction (SIGILL) it prints only the signal's number. The host reads the names of functions on the console
- * (python/leowarp/guest/places.py).
+ * instruction (SIGILL), the kernel prints only the signal's number. The host replaces the addresses on the console by
+ * names of functions (python/leowarp/guest/places.py).
  *
  * Linked with --wrap=show_regs and --wrap=relay_signal (guest/build.sh).
  */

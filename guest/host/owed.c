@@ -6,11 +6,12 @@
  *	userspace()			ptrace
  *	copy_sc_to_user()		writes a signal frame: handled below
  *	copy_sc_from_user()		sigreturn    \
- *	flush_thread()			exec	      } after these system calls, reads are not postponed (is_plain() in shortcut.c)
- *	arch_dup_task_struct()		fork, clone  /
- * In addition, a signal in a system call may end a task while registers are owed to it. This is handled below.
+ *flush_thread()			exec	 } after these system calls, reads are not postponed (is_plain() in
+ *shortcut.c) arch_dup_task_struct()		fork, clone / In addition, a signal in a system call may end a task
+ *while registers are owed to it. The function arch_release_task_struct below handles this case.
  *
- * Kernels other than 6.12 may use these registers in other places. They are linked without this file (build.sh).
+ * Kernels other than 6.12 may use these registers in other places. Other kernels are linked without this file
+ * (build.sh).
  */
 #include <linux/sched.h>
 #include <linux/signal.h>
@@ -32,7 +33,10 @@ int setup_signal_stack_si(unsigned long stack_top, struct ksignal *ksig, struct 
 	return leowarp_kernels_setup_signal_stack_si(stack_top, ksig, regs, mask);
 }
 
-/* Replaces a weak function of kernel/fork.c that does nothing. After this call the task's memory is freed */
+/*
+ * Replaces a weak function of kernel/fork.c that does nothing. After a call of this function, the task's memory is
+ * freed
+ */
 void arch_release_task_struct(struct task_struct *task)
 {
 	leowarp_forget_owed(task, sizeof(*task));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Supports hosts whose XSAVE area is larger than the guest kernel expects. This is the case for every processor with
- * AMX. Also records the last system calls of guest processes, for error messages.
+ * Supports hosts whose XSAVE area is larger than the guest kernel expects. Every processor with AMX has such an area.
+ * Also records the last system calls of guest processes, for error messages.
  *
  * Before working on this file, read arch/x86/um/os-Linux/registers.c. In the host's kernel, read ptrace_regset() in
  * kernel/ptrace.c and xstateregs_set() in arch/x86/kernel/fpu/regset.c.
@@ -16,8 +16,8 @@
  * whole area back. Linux 6.13 asks the host for the size ("um: switch to regset API and depend on XSTATE"). Its
  * requests are long enough, and pass through unchanged.
  *
- * The bytes after the guest's bytes belong to the host process, which all threads of a guest process share. They only
- * contain AMX's tiles, which stay in their initial state. A process would have to ask for them by
+ * The bytes after the guest's bytes belong to the host process, which all threads of a guest process share. These bytes
+ * only contain AMX's tiles, which stay in their initial state. A process would have to request the tiles by
  * arch_prctl(ARCH_REQ_XCOMP_PERM), to which the guest kernel answers EINVAL (arch/x86/um/syscalls_64.c). AVX, AVX-512
  * and PKRU end at byte 2,696 or before.
  *
@@ -41,8 +41,8 @@ long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void
 long __wrap_ptrace(enum __ptrace_request request, ...);
 
 /*
- * The latest system calls of guest processes. A reader outside the guest uses them to report what a program does while
- * virtual time does not advance. python/leowarp/guest/watch.py depends on this layout.
+ * The latest system calls of guest processes. A reader outside the guest uses these records to report the activity of a
+ * program while virtual time does not advance. python/leowarp/guest/watch.py depends on this layout.
  */
 struct leowarp_calls {
 	uint64_t count;
@@ -57,8 +57,8 @@ struct leowarp_calls leowarp_calls;
 
 static unsigned char area[AREA_BYTES];
 /*
- * Size of the host's XSAVE area. It is the same for all processes, because the features of a host never change. 0 = not
- * known yet
+ * Size of the host's XSAVE area. The size is the same for all processes, because the features of a host never change. 0
+ * = not known yet
  */
 static size_t host_bytes;
 
@@ -72,7 +72,7 @@ static long set_xstate(pid_t pid, struct iovec *given)
 		if (result < 0)
 			return result;
 		if (whole.iov_len == sizeof(area)) {
-			/* The buffer may have truncated the area */
+			/* The host may have truncated the area to the length of the buffer */
 			fprintf(stderr, "leowarp: the host's XSAVE area has %d bytes or more\n", AREA_BYTES);
 			errno = E2BIG;
 			return -1;
@@ -112,7 +112,7 @@ long __wrap_ptrace(enum __ptrace_request request, ...)
 	pid_t pid;
 	void *address, *data;
 
-	/* There are three arguments, as in glibc's ptrace, although some callers pass fewer */
+	/* The function has three arguments, like glibc's ptrace, although some callers pass fewer */
 	va_start(arguments, request);
 	pid = va_arg(arguments, pid_t);
 	address = va_arg(arguments, void *);

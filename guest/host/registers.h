@@ -10,7 +10,7 @@
 /* Same as ptrace(2), but works on hosts with an XSAVE area of any size. */
 long leowarp_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
 
-/* The same, with fewer requests to the host (shortcut.c). NULL in a kernel without shortcut.c */
+/* Same as leowarp_ptrace, but with fewer requests to the host (shortcut.c). NULL in a kernel without shortcut.c */
 long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, void *data) __attribute__((weak));
 
 #endif

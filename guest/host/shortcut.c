@@ -13,8 +13,8 @@
  *	GETREGSET	after a system call is postponed until the bytes are needed (struct known, owed). In 6.12 they
  *			are needed when another thread of the process is about to run, when any other request is made
  *			for the process, and when a signal frame is written (owed.c). fork(), exec() and sigreturn() use
- *			the bytes, too. After these, and after all calls that are not in is_plain(), the bytes are read
- *			at once.
+ *			the bytes, too. After these three calls, and after all other calls that are not in is_plain(),
+ *			the bytes are read at once.
  *
  * Measurements: design/programs.md.
  */
@@ -37,8 +37,8 @@
  */
 #define KEPT_BYTES 4096
 /*
- * Number of slots for host processes whose registers are known. The process id selects the slot, which belongs to the
- * process that used it last
+ * Number of slots for host processes whose registers are known. The process id selects the slot. The slot belongs to
+ * the process that used it last
  */
 #define PLACES 64
 /*
@@ -54,8 +54,8 @@ struct known {
 	bool has_general, has_floating;
 	struct user_regs_struct general;
 	/*
-	 * Length of the request, and length of the host's answer. The second is the minimum of the request's length and
-	 * the size of the host's XSAVE area
+	 * Length of the request, and length of the host's answer. The host's answer is as long as the request or as the
+	 * host's XSAVE area, whichever is shorter
 	 */
 	size_t asked_bytes, floating_bytes;
 	unsigned char floating[KEPT_BYTES];
@@ -160,8 +160,8 @@ static long get_floating(struct known *known, struct iovec *into)
 		return 0;
 	}
 	/*
-	 * orig_rax is the number of a system call only if the process has stopped for a system call. Otherwise it is
-	 * negative
+	 * orig_rax is the number of a system call only if the process has stopped for a system call. At any other stop,
+	 * orig_rax is negative
 	 */
 	if (&leowarp_owed_is_paid && into->iov_len <= KEPT_BYTES && known->has_general && is_plain(known->general.orig_rax)) {
 		known->owed = into->iov_base;
@@ -207,8 +207,8 @@ static long set_general(struct known *known, const struct user_regs_struct *give
 
 	but_result.rax = known->general.rax;
 	/*
-	 * The kernel passes -1 for "no system call", so that the host does not restart one. The host's decision also
-	 * depends on rax
+	 * The kernel passes -1 for "no system call", so that the host does not restart a system call. The host's
+	 * decision also depends on rax
 	 */
 	but_result.orig_rax = known->general.orig_rax;
 	if (known->has_general && given->orig_rax == -1UL && !(value <= RESTART_FIRST && value >= RESTART_LAST) &&
@@ -225,7 +225,7 @@ static void owed_in(const void *from, size_t bytes, bool is_wanted)
 	for (struct known *known = places; known && known < places + PLACES; known++) {
 		if (!known->owed || (uintptr_t)known->owed - (uintptr_t)from >= bytes)
 			continue;
-		/* Otherwise the kernel would continue with registers from another moment */
+		/* Without this read, the kernel would continue with registers of an earlier moment */
 		if (is_wanted && pay(known) < 0)
 			__builtin_trap();
 		known->owed = NULL;

@@ -63,7 +63,7 @@ struct leolink_cb {
 	u32 lost : 1;
 } __packed __aligned(4);	/* in an skb, a qdisc has only these 20 bytes */
 
-/* One record of /proc/leolink/links. crates/agent reads it by these offsets. */
+/* One record of /proc/leolink/links. crates/agent reads its fields by these offsets. */
 struct leolink_record {
 	u32 id;
 	u32 waiting_pkts;
@@ -115,7 +115,7 @@ struct leolink_order {
 #define LEOLINK_ORDER_NUMBER	1	/* the link numbers the packets that it accepts */
 #define LEOLINK_ORDER_RESTORE	2	/* the link delivers packets in the order of their numbers */
 #define LEOLINK_ORDER_BY_FLOW	4	/* one sequence of numbers per flow; otherwise one per pair of hosts */
-#define LEOLINK_ORDER_ADVANCED	8	/* a packet waits for earlier ones only if it came by a new path */
+#define LEOLINK_ORDER_ADVANCED	8	/* a packet waits for earlier packets only if it came by a new path */
 #define LEOLINK_ORDER_ELIMINATE	16	/* the link discards the second of two copies of a packet */
 
 /* The node's route to a host changes from another direction of the node to this direction. */
@@ -155,7 +155,7 @@ enum leolink_refused {
 struct leolink_merge {
 	u32 marker;		/* number of the marker */
 	__be32 destination;
-	u64 wait_ns;		/* maximum time for which a packet waits */
+	u64 wait_ns;		/* maximum time for which a packet waits for the marker */
 	u32 from;		/* id of the direction over which the marker arrives */
 	u32 limit_bytes;	/* limit of the bytes that wait after arriving over this direction, for all hosts */
 	u32 flags;		/* 0 or LEOLINK_SWITCH_SEND */
@@ -196,8 +196,8 @@ struct leolink_waiting {
 };
 
 /*
- * A larger ring would require too much kernel memory for one netlink message. The agent's setup enforces the same
- * limit.
+ * The ring is limited, because a larger ring would require too much kernel memory for one netlink message. The agent's
+ * setup enforces the same limit.
  */
 #define LEOLINK_WAITING_MAX 65536
 
@@ -206,7 +206,7 @@ struct leolink_sched {
 	u32 slot;		/* index of the link in the table that maps links to the heap of arrivals */
 	bool is_due;		/* whether an arrival of this link is in the heap */
 	bool down;
-	bool asks_nobody;	/* not plain, because of tables or numbers, but without child, holds and windows */
+	bool asks_nobody;	/* neither plain nor with child, holds or windows: only tables or numbers */
 	bool plain;		/* no tables, child, holds, numbers or overtaking; fields after `all` are unused */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;
@@ -219,14 +219,17 @@ struct leolink_sched {
 	struct leolink_ways *ways;	/* cached routes of the node at the other end; NULL = nothing has arrived yet */
 
 	u32 limit_pkts, limit_bytes;
-	struct leolink_record r;	/* the held_* fields are only computed when the record is read */
+	struct leolink_record r;	/* the held_* fields are computed only when the agent reads the record */
 	u64 random;
 	struct list_head all;
 
 	/* tables: capacity, delay and loss are known in advance */
 	struct leolink_table capacity, channel;
 	u64 origin_ns;
-	/* end of the last transmission by the table, and how much more its last nanosecond could have carried */
+	/*
+	 * end of the last transmission by the table, and how much more that transmission's last nanosecond could have
+	 * carried
+	 */
 	u64 sent_until_ns, credit;
 	u32 probe_bytes;
 
@@ -277,7 +280,8 @@ static inline const struct Qdisc *leolink_qdisc_of(const struct leolink_sched *q
 }
 
 /*
- * If a function only prefetches, gcc assumes that it has no effect and removes its calls. An asm statement keeps them.
+ * If a function only prefetches, gcc assumes that the function has no effect and removes its calls. An asm statement
+ * prevents the removal.
  */
 static inline void leolink_prefetch(const void *line)
 {
@@ -297,9 +301,9 @@ static inline void leolink_prefetch_packet(const struct sk_buff *skb)
 }
 
 /*
- * Prefetches the headers of a packet whose sk_buff is already in the cache. TCP places them across two cache lines: the
- * first bytes of the Ethernet header are at the end of one line, and the rest and the IP header at the beginning of the
- * next.
+ * Prefetches the headers of a packet whose sk_buff is already in the cache. TCP places the headers across two cache
+ * lines: the first bytes of the Ethernet header are at the end of one line, and its remaining bytes and the IP header
+ * at the beginning of the next.
  */
 static inline void leolink_prefetch_headers(const struct sk_buff *skb)
 {
@@ -319,8 +323,8 @@ static inline bool leolink_has_no_room(const struct leolink_sched *q, u32 bytes)
 }
 
 /*
- * Called wherever waiting_* may have grown. Between such calls, these values only fall. If a maximum is reached several
- * times, the first time counts.
+ * Called wherever waiting_* may have grown. Between such calls, the values of waiting_* only fall. If a maximum is
+ * reached several times, the first time counts.
  */
 static inline void leolink_note_maxima(struct leolink_sched *q, u64 now)
 {
@@ -359,7 +363,8 @@ void leolink_waiting_advance(struct leolink_sched *q, u64 now);
 struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room);
 
 /*
- * Functions of guest/cures that links call. They make packets wait, number them, copy them, or put them in order.
+ * Functions of guest/cures that links call. These functions make packets wait, number them, copy them, or put them in
+ * order.
  */
 bool leolink_cures_are_linked(void);
 void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[]);
@@ -398,8 +403,8 @@ void leolink_arm_next(struct leolink_sched *q, u64 now);
 void leolink_reschedule(struct Qdisc *sch, u64 now);
 
 /*
- * Packets whose transmission has begun no longer wait. Only for a FIFO. Each packet passes this function twice on each
- * link.
+ * Packets whose transmission has begun no longer wait. Only for a link with a FIFO. Each packet passes this function
+ * twice on each link.
  */
 static inline void leolink_advance(struct leolink_sched *q, u64 now)
 {

@@ -8,12 +8,13 @@
 #include "leolink.h"
 
 /*
- * The next arrival of each link that holds packets. They are kept in a heap, which is an array with room for every
- * link. Each entry has up to four children. Arrivals at the same instant keep the order in which they were entered.
- * Otherwise runs would not be repeatable.
+ * The next arrival of each link that holds packets. Arrivals are kept in a heap, which is an array with room for every
+ * link. Each entry of the heap has up to four children. Arrivals at the same instant keep the order in which they were
+ * entered. Without this rule, runs would not be repeatable.
  *
- * The cost depends on memory accesses. An entry that moves therefore writes its new index to a table with 4 bytes per
- * link, and not to the link. With four children per entry, a heap of a thousand links has five levels and not ten.
+ * The cost of the heap depends on memory accesses. An entry that moves therefore writes its new index to a table with 4
+ * bytes per link, and not to the link's own memory. With four children per entry, a heap of a thousand links has five
+ * levels and not ten.
  */
 struct arrival {
 	u64 at_ns;
@@ -44,9 +45,9 @@ static bool before(const struct arrival *a, const struct arrival *b)
  * When an arrival is due, its link and packet are usually no longer in the cache. Each hop needs about ten cache lines,
  * and one load from memory takes longer than all other work of a hop. The data of an arrival are therefore prefetched
  * in several steps while earlier arrivals are delivered (design/direct.md). Link and packet are prefetched when the
- * arrival moves to a place just below the earliest one. The packet's headers and the next packet are prefetched one
- * arrival before the turn of this one (prefetch_next). By then the IP header is in the cache, and shows which link is
- * next (leolink_direct_forward).
+ * arrival moves to a place just below the earliest one. The packet's headers and the link's next packet are prefetched
+ * while the arrival before this one is delivered (prefetch_next). By then the IP header is in the cache, and shows over
+ * which link the packet leaves (leolink_direct_forward).
  */
 static void prefetch_arrival(const struct arrival *a)
 {
@@ -56,7 +57,7 @@ static void prefetch_arrival(const struct arrival *a)
 	leolink_prefetch_packet(a->skb);
 }
 
-/* Called before the earliest arrival is delivered. Prefetches what the arrival after it will need. */
+/* Called before the earliest arrival is delivered. Prefetches the memory that the arrival after it will need. */
 static void prefetch_next(void)
 {
 	u32 end = min(2 + BELOW, heap_count + 1), least = 2, i;
@@ -139,7 +140,7 @@ static void leave(struct leolink_sched *q)
 
 /*
  * Whether the earliest arrival is the very next event: the processor is idle, no task or softirq has work at this
- * instant, and there is no earlier event. If another event has the same time, the kernel decides which of them is
+ * instant, and there is no earlier event. If another event has the same time, the kernel decides which of the two is
  * first.
  */
 static bool is_next(u64 at_ns)
@@ -183,7 +184,7 @@ static void fire(struct time_travel_event *event)
 	set_next_arrival(now);
 }
 
-/* Sets the time at which a link delivers next. It replaces the previous time. */
+/* Sets the time at which a link delivers next. The new time replaces the previous time. */
 void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now)
 {
 	unsigned long flags;
@@ -227,7 +228,7 @@ static int make_room(u32 wanted)
 		memcpy(more, old, (heap_count + 1) * sizeof(*more));
 		memcpy(more_places, old_places, room * sizeof(*places));
 	}
-	/* all slots are in use; of the new slots, the first is taken first */
+	/* all slots are in use; the first of the new slots is used first */
 	for (i = 0; i < wanted - room; i++)
 		more_slots[i] = wanted - 1 - i;
 	heap = more;
@@ -241,7 +242,7 @@ static int make_room(u32 wanted)
 	return 0;
 }
 
-/* Makes room for the arrivals of one more link. May sleep. Called under RTNL. */
+/* Makes room in the heap for the arrivals of one more link. May sleep. Called under RTNL. */
 int leolink_arrivals_join(struct leolink_sched *q)
 {
 	int err = links == room ? make_room(max(64u, 2 * room)) : 0;
@@ -260,9 +261,9 @@ void leolink_arrivals_leave(struct leolink_sched *q)
 }
 
 /*
- * In an interrupt, `deliver_function` delivers what has arrived over a link. It returns the time at which that link is
- * due again; U64_MAX = not known yet. `forward_function` is called in the same interrupt when all arrivals of an
- * instant are delivered. Its argument is the link that delivers next, or NULL.
+ * In an interrupt, `deliver_function` delivers what has arrived over a link. `deliver_function` returns the time at
+ * which that link is due again; U64_MAX = not known yet. `forward_function` is called in the same interrupt when all
+ * arrivals of an instant are delivered. The argument of `forward_function` is the link that delivers next, or NULL.
  */
 void __init leolink_arrivals_register(u64 (*deliver_function)(struct leolink_sched *q, u64 now),
 				      void (*forward_function)(const struct leolink_sched *next))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Netlink messages of leolink. A change keeps every setting that it does not contain. It is applied as a whole, or
- * refused with a message.
+ * Netlink messages of leolink. A change keeps every setting that it does not contain. A change is applied as a whole,
+ * or refused with a message.
  *
- * Work that may sleep comes first. Only under the lock can it be decided whether a change is refused, because packets
- * come and go until then.
+ * Work that may sleep comes first. Whether a change is refused can only be decided under the lock, because packets come
+ * and go until the lock is taken.
  */
 #include <linux/mm.h>
 #include <linux/rtnetlink.h>
@@ -145,7 +145,7 @@ void leolink_flush(struct Qdisc *sch, u64 now)
 	q->last_arrive_ns = now;
 }
 
-/* Applies a change that was not refused. Returns the ring that is no longer needed. */
+/* Applies a change that was not refused. Returns the ring that the change has replaced, which the caller must free. */
 static struct leolink_waiting *obey(struct Qdisc *sch, struct nlattr *tb[], struct leolink_waiting *ring)
 {
 	struct leolink_sched *q = qdisc_priv(sch);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A queueing discipline (codel, fq_codel, pie, red, cake, ...) that replaces leolink's FIFO. It is attached to
- * leolink's only class, 1:1. Packets wait in the child. The serialiser takes the next packet when it is free, so the
+ * A queueing discipline (codel, fq_codel, pie, red, cake, ...) that replaces leolink's FIFO. The discipline is attached
+ * to leolink's only class, 1:1. Packets wait in the child. The serialiser takes the next packet when it is free, so the
  * child experiences the back-pressure of a link.
  */
 #include <linux/rtnetlink.h>
 #include "leolink.h"
 
 /*
- * Destructor of a packet that waits in the child. If the child frees the packet, it has dropped it, on arrival or
- * later. Every discipline frees dropped packets, so this detects all drops. On a router no socket owns a packet, so the
- * destructor is not used for anything else.
+ * Destructor of every packet that waits in the child. A packet that the child frees was dropped by the child, on
+ * arrival or later. Every discipline frees dropped packets, so the destructor detects all drops. On a router no socket
+ * owns a packet, so the destructor is not used for anything else.
  */
 static void refused_by_child(struct sk_buff *skb)
 {
@@ -52,7 +52,7 @@ void leolink_child_pull(struct leolink_sched *q, u64 now)
 			break;
 		}
 		skb->destructor = NULL;
-		sch->q.qlen--;	/* leolink_transmit counts it again */
+		sch->q.qlen--;	/* leolink_transmit counts the packet again */
 		sch->qstats.backlog -= qdisc_pkt_len(skb);
 		leolink_transmit(q, skb, now);
 	}

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Direct forwarding: if a packet arrives at a node over one link and leaves over another, it moves directly from one
- * queue to the other. It skips the kernel's backlog, softirq, IP receive, route lookup, neighbour lookup and transmit
- * path.
+ * queue to the other. The packet skips the kernel's backlog, softirq, IP receive, route lookup, neighbour lookup and
+ * transmit path.
  *
  * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit. This file does
- * the same to a forwarded packet as those functions do, and it keeps the order of packets. Both paths therefore produce
- * the same run, byte for byte. The kernel handles everything that is not plain:
+ * the same to a forwarded packet as these kernel functions do, and it keeps the order of packets. Direct forwarding and
+ * the kernel's forwarding therefore produce the same run, byte for byte. The kernel handles everything else:
  *
  * - local delivery, options, fragments, an expired time to live, and packets longer than the MTU;
  * - a node with a capture (as of the last change of the node's routes);
  * - addresses that only the kernel can check, missing routes, and routes through a gateway;
  * - links without a rate, and next links that have no delay, or have children or holds (takes_at_once).
  *
- * The order of packets: if packets arrive at one instant over several links, they are first taken off all these links.
- * They are then forwarded one by one, as from the backlog. If one packet of an instant is left to the kernel, all
- * packets of the instant behind it are, too.
+ * The order of packets is kept as follows. If packets arrive at one instant over several links, they are first taken
+ * off all these links. The packets are then forwarded one by one, as from the backlog. If one packet of an instant is
+ * left to the kernel, all packets of the instant behind it are, too.
  *
  * Packets between a host's wire and a link still pass through the backlog, and so do packets of a link that are not
- * forwarded directly. This keeps their order. The steps after the backlog, up to the next link's queue or the wire's
- * other end, are done here at once (receive).
+ * forwarded directly. The backlog keeps the order of these packets. The steps after the backlog, up to the next link's
+ * queue or the wire's other end, are done in this file at once (receive).
  *
- * The node's own counters (/proc/net/snmp, interfaces) do not count such packets. leolink counts them.
+ * The node's own counters (/proc/net/snmp, interfaces) do not count packets that are forwarded directly. leolink counts
+ * them.
  */
 #include <linux/etherdevice.h>
 #include <linux/inetdevice.h>
@@ -45,8 +46,8 @@
 #define WAYS	8	/* a power of two */
 
 /*
- * Number of packets of one instant that the kernel forwards in one turn of the backlog (dev_rx_weight). If there are
- * more packets, processes run between the turns, and would see packets at different times.
+ * Number of packets of one instant that the kernel forwards in one turn of the backlog (dev_rx_weight). If more packets
+ * arrive, processes run between the turns, and would see packets at different times.
  */
 #define MOST_AT_ONCE	64
 
@@ -78,8 +79,8 @@ static int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **t
 static u32 links_changed;
 
 /*
- * Packets of this instant that are not forwarded yet, in order of arrival. The cb of each contains the link over which
- * it arrived.
+ * Packets of this instant that are not forwarded yet, in order of arrival. The cb of each packet contains the link over
+ * which the packet arrived.
  */
 static struct sk_buff *first, **last = &first;
 static u32 arrived;
@@ -121,8 +122,8 @@ static struct leolink_sched *link_of(const struct net_device *dev)
 }
 
 /*
- * Whether a packet that is sent over `dev` is at the other end at once. This is the case for a wire, which has no
- * queue.
+ * Whether a packet that is sent over `dev` is at the other end at once. Only a wire, which has no queue, delivers at
+ * once.
  */
 static bool is_wire(const struct net_device *dev)
 {
@@ -138,8 +139,8 @@ static bool is_shaped(const struct leolink_sched *q)
 }
 
 /*
- * Whether packets can be queued at a link without involving a child or a hold. Such packets must never arrive at the
- * instant at which they are queued.
+ * Whether packets can be queued at a link without involving a child or a hold. Packets must never arrive at the next
+ * link's end at the instant at which they are queued.
  */
 static bool takes_at_once(const struct leolink_sched *q)
 {
@@ -149,9 +150,10 @@ static bool takes_at_once(const struct leolink_sched *q)
 }
 
 /*
- * Whether the kernel already has the route and the neighbour entry that it creates for the first packet over a hop. The
- * same packet has to create them at the same instant as without direct forwarding. The reason is that freeing an old
- * route wakes ksoftirqd, which the scheduler then places among the tasks that wake.
+ * Whether the kernel already has the route and the neighbour entry that it creates for the first packet over a hop.
+ * Without direct forwarding, the first packet over a hop creates both. With direct forwarding, the first packet has to
+ * create both at the same instant. The reason is that freeing an old route wakes ksoftirqd, which the scheduler then
+ * places among the tasks that wake.
  */
 static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_device *dev, __be32 destination)
 {
@@ -268,9 +270,9 @@ static void queue(struct sk_buff *skb, struct leolink_sched *next)
 }
 
 /*
- * Softirq: a packet leaves the node. If it leaves over a host's wire, it is sent as by veth_xmit and passes through the
- * backlog again. A turn of the backlog processes 64 packets, and processes may run between turns. Each pass through the
- * backlog must therefore be kept.
+ * Softirq: a packet leaves the node. A packet that leaves over a host's wire is sent as by veth_xmit and passes through
+ * the backlog again. A turn of the backlog processes 64 packets, and processes may run between turns. Each pass through
+ * the backlog must therefore be kept.
  */
 static void send(struct sk_buff *skb, const struct way *w)
 {
@@ -311,8 +313,8 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 }
 
 /*
- * Cached routes for packets that arrive at a device. From now on, `receive` also uses them. NULL = the device cannot
- * have any.
+ * Cached routes for packets that arrive at a device. From now on, `receive` also uses these routes. NULL = the device
+ * cannot have cached routes.
  */
 static struct leolink_ways *ways_of(struct net_device *dev)
 {
@@ -334,7 +336,7 @@ static struct leolink_ways *ways_of(struct net_device *dev)
 	return ways;
 }
 
-/* The device at the other end of a link. From now on it has cached routes. NULL = the device was removed. */
+/* The device at the other end of a link. From now on, this device has cached routes. NULL = the device was removed. */
 struct net_device *leolink_direct_peer(struct leolink_sched *q)
 {
 	struct net_device *dev, *peer;
@@ -349,7 +351,7 @@ struct net_device *leolink_direct_peer(struct leolink_sched *q)
 	return peer;
 }
 
-/* A device is removed. The packets on their way to it were dropped before. */
+/* Called when a device is removed. The packets in flight to the device were dropped before. */
 static int device_changes(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
@@ -385,8 +387,8 @@ static bool forward(struct sk_buff *skb)
 }
 
 /*
- * Interrupt: a packet has arrived at the other end of a link. It is forwarded together with all other packets of this
- * instant.
+ * Interrupt: a packet has arrived at the other end of a link. The packet is forwarded together with all other packets
+ * of this instant.
  */
 void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb)
 {
@@ -412,7 +414,7 @@ static struct sk_buff *take_first(void)
 	return skb;
 }
 
-/* Leaves all packets of this instant to the kernel, including those that are still to arrive. */
+/* Leaves all packets of the current instant to the kernel, including those that are still to arrive. */
 void leolink_direct_give_way(void)
 {
 	rest_by_kernel = true;
@@ -424,8 +426,8 @@ void leolink_direct_give_way(void)
 }
 
 /*
- * Called before the first packet of a link is forwarded. If the packet's route is cached, prefetches what the packet
- * will need at the next link.
+ * Called before the first packet of a link is forwarded. If the packet's route is cached, prefetches the memory that
+ * the packet will need at the next link.
  */
 static void prefetch_hop(const struct leolink_sched *q)
 {
@@ -435,7 +437,7 @@ static void prefetch_hop(const struct leolink_sched *q)
 	if (!skb || !q->ways)
 		return;
 	leolink_prefetch(q->ways->routes_changed);
-	/* this reads the bytes where an IP header would be; the buffer always has room for one */
+	/* this reads the bytes where an IP header would be; the buffer always has room for a header */
 	next = place_of(q->ways, (const struct iphdr *)(skb->data + ETH_HLEN))->next;
 	if (!next) {
 		/* the kernel's path first reads the memory behind the data */
@@ -468,8 +470,8 @@ void leolink_direct_forward(const struct leolink_sched *next)
 {
 	rcu_read_lock();
 	/*
-	 * the kernel takes over if there are captures on all interfaces, or if it would do other work before it
-	 * forwards these packets: timers, queues, earlier packets
+	 * the kernel forwards the packets if there are captures on all interfaces, or if it would do other work before
+	 * it forwards these packets: timers, queues, earlier packets
 	 */
 	if (first && (is_captured(first) || (local_softirq_pending() & ((2 << NET_RX_SOFTIRQ) - 1))))
 		leolink_direct_give_way();
@@ -489,8 +491,8 @@ void leolink_direct_forward(const struct leolink_sched *next)
 }
 
 /*
- * If no leolink leads to a node's links, nothing would call `receive`. This function registers it at all links of the
- * caller's namespace.
+ * If no leolink leads to a node's links, nothing would call `receive`. The function `forward_here` registers `receive`
+ * at all links of the caller's namespace.
  */
 static void forward_here(void)
 {
@@ -508,7 +510,8 @@ static void forward_here(void)
 }
 
 /*
- * /proc/leolink/forwarding: the agent writes "direct" or "kernel". It writes "here" when it is in a node's namespace.
+ * /proc/leolink/forwarding: the agent writes "direct" or "kernel". The agent writes "here" when it is in a node's
+ * namespace.
  */
 static ssize_t forwarding_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
 {
@@ -529,7 +532,10 @@ static ssize_t forwarding_write(struct file *f, const char __user *from, size_t 
 
 static const struct proc_ops forwarding_ops = { .proc_write = forwarding_write };
 
-/* `function` puts a packet into a link's queue. Must be called after leolink_proc.c has created the directory. */
+/*
+ * `function` puts a packet into a link's queue. leolink_direct_register must be called after leolink_proc.c has created
+ * the directory.
+ */
 int __init leolink_direct_register(int (*function)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free))
 {
 	int err = register_netdevice_notifier(&device_notifier);

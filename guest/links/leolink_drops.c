@@ -12,8 +12,8 @@ static u64 drops_overrun;
 
 #if IS_ENABLED(CONFIG_IPV6)
 /*
- * The first forty bytes of an IPv6 packet would only contain its IP header. The record therefore contains these parts of
- * the packet:
+ * The first forty bytes of an IPv6 packet would only contain its IP header. The record therefore contains the following
+ * parts of the packet:
  *
  * - the first eight bytes of the IP header, and the last four bytes of each address;
  * - the first sixteen bytes after the IP header, which contain TCP's header up to the window;
@@ -57,7 +57,7 @@ void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leol
 	d->cause = cause + 1;
 	d->frame_bytes = qdisc_pkt_len(skb);
 	memset(d->data, 0, sizeof(d->data));
-	/* if there are two copies of a packet, only the loss of the second counts as the packet's loss */
+	/* if a packet has two copies, only the loss of the second copy counts as the packet's loss */
 	d->captured = length > 0 && !leolink_order_spares(skb) && !skb_copy_bits(skb, offset, d->data, length) ? length : 0;
 #if IS_ENABLED(CONFIG_IPV6)
 	if (d->captured == sizeof(d->data) && skb->protocol == htons(ETH_P_IPV6) && !shorten(skb, offset, d->data))
@@ -65,13 +65,16 @@ void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leol
 #endif
 }
 
-/* Whether there are records to read. */
+/* Whether the ring holds records to read. */
 bool leolink_drops_wait(void)
 {
 	return drops_count || drops_overrun;
 }
 
-/* Reading removes the records that were read. If the ring was too small, the next read returns an error. */
+/*
+ * Reading removes the records that were read. If the ring was too small for all records, the next read returns an
+ * error.
+ */
 ssize_t leolink_drops_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	size_t done = 0;

@@ -6,7 +6,7 @@
 
 static LIST_HEAD(links);
 
-/* This function and the next are called under RTNL. */
+/* leolink_links_join and leolink_links_leave are called under RTNL. */
 void leolink_links_join(struct leolink_sched *q)
 {
 	list_add_tail(&q->all, &links);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A link on which packets overtake each other (hybrid ARQ without a buffer that restores the order). Its packet list is
- * doubly linked, and is in order of arrival. Packets that wait are also in a ring, in order of transmission.
+ * A link on which packets overtake each other (hybrid ARQ without a buffer that restores the order). The link's packet
+ * list is doubly linked, and is in order of arrival. Packets that wait are also in a ring, in order of transmission.
  */
 #include "leolink.h"
 
@@ -33,7 +33,7 @@ void leolink_forget_neighbours(struct sk_buff *head)
 		head->next->prev = NULL;
 }
 
-/* There is always room, because the ring holds limit_pkts and no more packets may wait. */
+/* The ring always has room, because it holds limit_pkts and no more packets may wait. */
 void leolink_waiting_push(struct leolink_sched *q, u64 start_ns, u32 bytes)
 {
 	q->waiting[(q->waiting_head + q->waiting_count++) % q->waiting_room] =

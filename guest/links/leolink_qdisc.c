@@ -13,9 +13,9 @@
  *	departs at	depart = start + 8 bytes / rate
  *	arrives at	arrive = max(depart + delay, arrival of the packet before it)
  *
- * so a link is FIFO, however its delay changes. The delay is the one that is in force when the last bit departs.
- * Packets with start > now wait, and only these count towards the limit. A lost packet occupies its place in the queue
- * and on the wire, and is discarded at its arrival time.
+ * so a link is FIFO, however its delay changes. The delay is the link's delay at the time when the packet's last bit
+ * departs. Packets with start > now wait, and only waiting packets count towards the limit. A lost packet occupies its
+ * place in the queue and on the wire, and is discarded at its arrival time.
  *
  * With tables (leolink_table.c), the link's behaviour is known in advance, to the nanosecond. A packet then
  *
@@ -102,7 +102,7 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 	return NET_XMIT_SUCCESS;
 }
 
-/* Same as leolink_advance, for links that are not plain. Called before the head leaves the list. */
+/* Same as leolink_advance. Called for links that are not plain. Called before the head leaves the list. */
 static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 now)
 {
 	leolink_advance_any(q, now);
@@ -139,10 +139,10 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 }
 
 /*
- * The transmit path. Only packets use it that are due at once (no delay, no rate), or that deliver() leaves to it. The
- * kernel also calls this function after each enqueue. Even then, a packet whose arrival takes time waits for its event.
- * If the packet were taken here, it would overtake arrivals over other links at this instant. It would also bypass the
- * ordering of packets (leolink_cures_arrive).
+ * The transmit path. Only two kinds of packets use it: packets that are due at once (no delay, no rate), and packets
+ * that deliver() leaves to it. The kernel also calls this function after each enqueue. Even then, a packet that arrives
+ * later waits for its event. If this function took the packet at its arrival time, the packet would overtake arrivals
+ * over other links at this instant. The packet would also bypass the ordering of packets (leolink_cures_arrive).
  */
 static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 {
@@ -150,7 +150,7 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	u64 now = now_ns();
 	struct sk_buff *skb;
 
-	/* usually nothing has arrived; the head, which is not in the cache, is then not read */
+	/* usually no packet has arrived; then the head, which is not in the cache, is not read */
 	if (q->is_due && q->due_ns > now)
 		return NULL;
 	if (unlikely(!q->plain) && q->child) {
@@ -172,10 +172,10 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 
 /*
  * Interrupt: packets that arrive go directly to the receive queue of the device at the other end, as from veth_xmit.
- * They do not pass through the transmit softirq, which would take a tenth of a run's time. No lock is needed. The clock
- * advances only while the processor is idle, or while a process reads it with softirqs enabled. This function therefore
- * never interrupts the qdisc. If a socket still owns a packet, the packet takes the usual path, because it must not be
- * released here.
+ * These packets do not pass through the transmit softirq, which would take a tenth of a run's time. The interrupt needs
+ * no lock. The clock advances only while the processor is idle, or while a process reads it with softirqs enabled. This
+ * function therefore never interrupts the qdisc. If a socket still owns a packet, the packet takes the usual path,
+ * because it must not be released here.
  */
 static u64 deliver(struct leolink_sched *q, u64 now)
 {
@@ -250,7 +250,7 @@ static void leolink_destroy(struct Qdisc *sch)
 	leolink_table_free(&q->channel);
 	kvfree(q->waiting);
 	leolink_direct_links_changed();
-	/* the core calls destroy even after init failed, which may have been before the link joined the list */
+	/* the core calls destroy even after init failed, which may have failed before the link joined the list */
 	if (q->sch) {
 		leolink_links_leave(q);
 		leolink_arrivals_leave(q);

@@ -29,7 +29,7 @@ void leolink_advance_any(struct leolink_sched *q, u64 now)
 
 /*
  * Decides whether packets can take the short path through the link's queue. Nearly all packets of nearly all links take
- * it.
+ * the short path.
  */
 void leolink_set_plain(struct leolink_sched *q)
 {
@@ -40,8 +40,8 @@ void leolink_set_plain(struct leolink_sched *q)
 }
 
 /*
- * Only for a link without a child. Sets the link's event to the arrival of its first packet or to the end of its first
- * hold.
+ * Called only for a link without a child. Sets the link's event to the arrival of its first packet or to the end of its
+ * first hold.
  */
 void leolink_arm_next(struct leolink_sched *q, u64 now)
 {
@@ -85,7 +85,7 @@ static void schedule_by_rate(struct leolink_sched *q, struct sk_buff *skb, u64 s
 	c->arrive_ns = q->busy_until_ns + q->r.delay_ns;
 }
 
-/* The same for a link with tables. */
+/* Same as schedule_by_rate, except that the link has tables. */
 static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 start)
 {
 	u64 depart = start, probe = 0, delay = q->r.delay_ns, rest;
@@ -93,9 +93,9 @@ static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 
 	u32 bytes = link_bytes(q, skb), loss = q->loss;
 
 	c->start_ns = start;
-	c->serialise_ns = 0;	/* tables do not change, so the time is never computed again */
+	c->serialise_ns = 0;	/* tables do not change, so the serialisation time is never computed again */
 	if (start == U64_MAX) {
-		/* nothing will ever be sent after this */
+		/* no further packet will ever be sent on this link */
 		c->lost = 0;
 		q->busy_until_ns = U64_MAX;
 		c->arrive_ns = U64_MAX;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables of what is known in advance about a direction: how much it carries (capacity), and the delay and loss of its
- * packets (channel). The rows of each table are in order of time. The last row stays valid for ever. The first row also
- * applies before its own time.
+ * Tables of a direction's behaviour that is known in advance: how much the direction carries (capacity), and the delay
+ * and loss of its packets (channel). The rows of each table are in order of time. The last row stays valid for ever.
+ * The first row also applies to times before its own time.
  */
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include "leolink.h"
 
 #define ROWS_MAX	(1u << 24)
-/* Above this rate, a row's capacity times the time to send a packet does not fit into 64 bits */
+/* Above RATE_MAX, a row's capacity times the time to send a packet does not fit into 64 bits */
 #define RATE_MAX	(10ULL * 1000 * 1000 * 1000 * 1000)
 #define DELAY_MAX	(1000ULL * NSEC_PER_SEC)
 
@@ -109,7 +109,7 @@ u32 leolink_table_find(struct leolink_table *t, u64 at_ns)
 	return t->at = i;
 }
 
-/* The first instant, from `from_ns` on, at which something can be sent; U64_MAX = never. */
+/* The first instant, from `from_ns` on, at which the capacity is above 0; U64_MAX = never. */
 u64 leolink_table_ready_ns(struct leolink_table *t, u64 from_ns)
 {
 	u32 i = leolink_table_find(t, from_ns);
@@ -124,8 +124,9 @@ u64 leolink_table_ready_ns(struct leolink_table *t, u64 from_ns)
 
 /*
  * Time at which the last of `bytes` leaves if the first leaves at `start_ns`. By then the capacity since `start_ns` has
- * added up to `bytes`, minus `credit` (in bits x 10^9, as all sums here). `rest` receives what the last nanosecond
- * could have carried in addition. Because of it, back-to-back packets lose nothing to rounding. U64_MAX = never.
+ * added up to `bytes`, minus `credit` (in bits x 10^9, as all sums here). `rest` receives the bits that the last
+ * nanosecond could have carried in addition. Because of `rest`, back-to-back packets lose nothing to rounding. U64_MAX
+ * = never.
  */
 u64 leolink_table_sent_ns(const struct leolink_table *t, u32 i, u64 start_ns, u32 bytes, u64 credit, u64 *rest)
 {

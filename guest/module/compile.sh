@@ -14,7 +14,7 @@ tree=$(cd "$(dirname "$0")" && pwd)
 directory=$(cd "$1" && pwd)
 cd "$tree"
 
-# Builds kbuild's two host programs. kbuild itself can only build them with the whole configuration
+# Builds kbuild's two host programs. kbuild itself can build these programs only with the whole configuration
 host_program() {
 	program=$1
 	shift

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Namespaces of nodes that only forward packets. They have no directories in /proc/sys/net and /sys/class/net.
+ * Namespaces of nodes that only forward packets. Such namespaces have no directories in /proc/sys/net and
+ * /sys/class/net.
  *
  * Before working on this file, read net/sysctl_net.c, net/core/net-sysfs.c and setup_net of net/core/net_namespace.c.
  *
- * An ordinary namespace has such entries for itself, for each of its interfaces, and for the queues of these. Nobody
- * reads the entries of a satellite. With thousands of satellites, however, these entries took half of the time and a
- * third of the memory (design/direct.md). The reason is that the cache of /proc/sys keeps the directories of all
- * namespaces under one hash, so each new directory was compared with all earlier ones.
+ * An ordinary namespace has such directories for itself, for each of its interfaces, and for the queues of each
+ * interface. No program reads the entries of a satellite. With thousands of satellites, however, these entries took
+ * half of the time and a third of the memory (design/direct.md). The reason is that the cache of /proc/sys keeps the
+ * directories of all namespaces under one hash, so each new directory was compared with all earlier directories.
  *
  * After "router" is written to /proc/leolink/namespaces, all namespaces that are created are of this kind. After "host"
- * is written, they are ordinary ones. A router starts with early demultiplexing (net.ipv4.ip_early_demux) turned off,
- * because it would look for a local socket for each packet.
+ * is written, new namespaces are ordinary ones. A router starts with early demultiplexing (net.ipv4.ip_early_demux)
+ * turned off, because it would look for a local socket for each packet.
  *
  * Linked with --wrap for each of the functions below (guest/build.sh).
  */
@@ -61,7 +62,7 @@ static bool is_router(const struct net *net)
 	return namespace_id && ((const struct namespace *)net_generic(net, namespace_id))->is_router;
 }
 
-/* Returns a header to which no table of the kernel refers. Callers find their own table in it. */
+/* Returns a header to which no table of the kernel refers. Callers find their own table in the header. */
 struct ctl_table_header *__wrap_register_net_sysctl_sz(struct net *net, const char *path, parameters *table,
 						       size_t count)
 {
@@ -122,9 +123,9 @@ int __wrap_net_rx_queue_update_kobjects(struct net_device *dev, int old_count, i
 }
 
 /*
- * The kernel updates the carrier of a veth end with a delay, at a rate of a hundred devices per second. Each pass over
- * its list visits all devices that are not urgent. The agent sets up every end in such a manner that nothing is left to
- * do (message::up_again). In a router, only the operstate of the device is then missing.
+ * The kernel updates the carrier state of a veth end with a delay, at a rate of a hundred devices per second. Each pass
+ * over its list visits all devices that are not urgent. The agent sets up every veth end such that no update is pending
+ * (message::up_again). In a router, the update would only set the operstate of the device.
  */
 void __wrap_linkwatch_fire_event(struct net_device *dev)
 {

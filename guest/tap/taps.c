@@ -3,23 +3,23 @@
  * Delivers packets that pass the interfaces of hosts to the agent: /proc/leolink/taps.
  *
  * Before working on this file, read dev_queue_xmit_nit and __netif_receive_skb_core of net/core/dev.c, and tpacket_rcv
- * of net/packet/af_packet.c. Packets are recorded at the same places and times as by a packet socket. A packet socket
+ * of net/packet/af_packet.c. This file records packets at the same places and times as a packet socket. A packet socket
  * clones each packet that leaves, runs a filter, and delivers blocks. This file only copies the first bytes of packets.
  *
  * This file also does not disturb the run. A packet socket wakes its reader when a block is full, in the middle of an
- * instant. The reader then runs between the programs. Their sockets are read later, and therefore send different ACKs.
- * Here the reader wakes only when the processor has nothing else to do, and reading takes no virtual time. A run with
- * taps therefore equals a run without (tests/guest/taps_test.py). Only if the processor is never idle, the reader must
- * run between the programs.
+ * instant. The reader of a packet socket then runs between the programs. The programs' sockets are read later, and
+ * therefore send different ACKs. The reader of /proc/leolink/taps wakes only when the processor has nothing else to do,
+ * and reading takes no virtual time. A run with taps therefore equals a run without taps (tests/guest/taps_test.py).
+ * The reader runs between the programs only if the processor is never idle.
  *
  *	open		only one at a time. Taps end when the file is closed, or when their interfaces are removed
  *	write		struct tap_wanted: an interface of the writer's namespace
  *	poll		POLLIN: a chunk is full. POLLPRI in addition: links have dropped packets since
  *			/proc/leolink/drops was read
  *	read		for each frame, struct tap_record and the frame's first bytes, padded to a multiple of 8 bytes.
- *			The buffer must be as large as a chunk, and a read returns the content of one chunk; 0 = nothing
- *			for now. At offset 0, a read returns only full chunks, so that their content depends on the
- *			packets alone. At other offsets, it also returns the last chunk
+ *			The buffer must be as large as a chunk, and a read returns the content of one chunk; 0 = there
+ *			is no chunk to read. At offset 0, a read returns only full chunks, so that their content depends
+ *			on the packets alone. At other offsets, a read also returns the chunk that is not full yet
  *
  * Linked with --wrap=time_travel_sleep (guest/build.sh).
  */
@@ -43,7 +43,7 @@
 #define CHUNK_BYTES	(256u << 10)
 #define CHUNKS		32u
 #define URGENT_CHUNKS	24u
-/* Length that the agent requests if no payload is wanted. This length is copied without a function call */
+/* Length that the agent requests if no payload is wanted. A record of this length is copied without a function call */
 #define HEADERS_BYTES	64u
 
 extern struct list_head time_travel_irqs;
@@ -77,9 +77,9 @@ static bool is_open;
 static u8 *chunks;
 static u32 filled_bytes[CHUNKS];
 /*
- * Numbers of chunks. The `full` chunks come first, in the order in which they were filled. Then comes the chunk that is
- * being filled, and then the free ones. The free chunk that was read last comes first among these, because it is still
- * in the cache.
+ * Numbers of chunks. First come the `full` chunks, in the order in which they were filled. The chunk that is being
+ * filled follows, and then the free chunks. Among the free chunks, the chunk that was read last comes first, because it
+ * is still in the cache.
  */
 static u32 order[CHUNKS], full;
 static u64 lost;
@@ -139,8 +139,8 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 }
 
 /*
- * Called in the idle loop with interrupts disabled. Virtual time jumps to the next event. Before that, if nothing else
- * is left to do at this instant, the reader may read the filled chunks.
+ * Called in the idle loop with interrupts disabled. Virtual time jumps to the next event. Before the jump, if nothing
+ * else is left to do at this instant, the reader may read the filled chunks.
  */
 void __wrap_time_travel_sleep(void)
 {
@@ -152,7 +152,10 @@ void __wrap_time_travel_sleep(void)
 	__real_time_travel_sleep();
 }
 
-/* Only used by kernels without leolink, for instance a user's own kernel. It is then not known whether drops wait. */
+/*
+ * Only used by kernels without leolink, for instance a user's own kernel. Such a kernel cannot report whether records
+ * of drops wait.
+ */
 bool __weak leolink_drops_wait(void)
 {
 	return true;
@@ -182,8 +185,8 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		return 0;
 	}
 	/*
-	 * this chunk becomes the first free one, and the next chunk is the one being filled, which is empty if no chunk
-	 * was full
+	 * this chunk becomes the first free one; the next chunk becomes the one being filled, which is empty if no
+	 * chunk was full
 	 */
 	last = full ? full : 1;
 	memmove(order, order + 1, last * sizeof(*order));

@@ -2,13 +2,14 @@
 /*
  * loss_detection: methods that declare a packet lost when a certain number of packets above it have been SACKed.
  *
- * NCR (RFC 4653). The number is a share of the packets in flight. It therefore takes a window of duplicate ACKs to
- * declare a loss. Meanwhile new packets are sent. The aggressive variant sends one per SACKed packet, which Linux does
- * anyway because SACKed packets are not in flight. The careful variant sends one per two SACKed packets.
+ * NCR (RFC 4653). NCR's number of packets is a share of the packets in flight. NCR therefore declares a loss only after
+ * a window of duplicate ACKs. While the sender waits for these ACKs, it sends new packets. The aggressive variant sends
+ * one new packet per SACKed packet, which Linux does anyway because SACKed packets are not in flight. The careful
+ * variant sends one new packet per two SACKed packets.
  *
- * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA. The
- * number is a percentile of the extents of late packets. The extent of a late packet is the number of packets above it
- * that had been SACKed when it arrived.
+ * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA.
+ * RR-TCP's number of packets is a percentile of the extents of late packets. The extent of a late packet is the number
+ * of packets above it that had been SACKed when it arrived.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -31,7 +32,10 @@ static void loss_ncr_reordered(struct sock *sk, struct loss_state *state)
 	tp->snd_ssthresh = state->flight_size_prev_pkts;
 }
 
-/* A loss ends extended limited transmit. The reduction then starts from the window before it (3.4) */
+/*
+ * A loss ends extended limited transmit. The reduction then starts from the window before extended limited transmit
+ * (3.4)
+ */
 void loss_ncr_end(struct sock *sk, struct loss_state *state)
 {
 	if (state->flight_size_prev_pkts && !inet_csk(sk)->icsk_ca_ops->cong_control)
@@ -61,8 +65,8 @@ void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 			state->flight_size_prev_pkts = 0;
 	} else if (!state->flight_size_prev_pkts && tp->sacked_out && !had_holes) {
 		/*
-		 * RFC 4653, 3.1: this is the first ACK with SACK after an ACK without. Packets that were SACKed after a
-		 * timeout do not begin a new period.
+		 * RFC 4653, 3.1: this ACK is the first with SACK after an ACK without SACK. Packets that were SACKed
+		 * after a timeout do not begin a new period.
 		 */
 		state->flight_size_prev_pkts = tp->packets_out;
 		state->flight_size_pkts = tp->packets_out;
@@ -86,9 +90,10 @@ static void loss_rr_learn(struct loss_state *state, u32 extent_pkts)
 
 /*
  * Called for each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` packets
- * above it. If nothing is being retransmitted, the packet was late, as in the kernel's tcp_packet_delayed(). Otherwise
- * the timestamp that the ACK echoes shows whether the ACK answers the original or the retransmission (Eifel, RFC 3522).
- * Without timestamps, the packet was late if a DSACK follows. DSACKs arrive in the order of the retransmissions.
+ * above it. If nothing is being retransmitted, the packet was late, as in the kernel's tcp_packet_delayed(). If the
+ * sender is retransmitting, the timestamp that the ACK echoes shows whether the ACK answers the original or the
+ * retransmission (Eifel, RFC 3522). Without timestamps, the packet was late if a DSACK follows. DSACKs arrive in the
+ * order of the retransmissions, so each DSACK belongs to the oldest pending one.
  */
 void loss_rr_ack(struct sock *sk, struct loss_state *state)
 {
@@ -114,7 +119,7 @@ void loss_rr_ack(struct sock *sk, struct loss_state *state)
 	state->sacked_pkts = tp->sacked_out;
 }
 
-/* RFC 6675, 4 (IsLost), counted in packets. Packets that were retransmitted are not checked again */
+/* RFC 6675, 4 (IsLost), counted in packets. A packet that was retransmitted is not checked again */
 void loss_count_mark(struct sock *sk, u32 dupthresh_pkts)
 {
 	u32 above_pkts = tcp_sk(sk)->sacked_out;

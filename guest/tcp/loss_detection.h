@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * loss_detection: methods by which a sender detects losses. They work with any congestion control
+ * loss_detection: methods by which a sender detects losses. The methods work with any congestion control
  * (docs/concepts/loss-detection.md).
  *
- * Before working on this, read net/ipv4/tcp_recovery.c. Also read tcp_ack(), tcp_fastretrans_alert() and
+ * Before working on these files, read net/ipv4/tcp_recovery.c. Also read tcp_ack(), tcp_fastretrans_alert() and
  * tcp_identify_packet_loss() in net/ipv4/tcp_input.c.
  *
- * The kernel is linked with --wrap for the functions that loss_hooks.c names. Each of these functions is called from a
- * different file of the kernel than the one that defines it. If a host has not chosen a method, the replacements only
- * call the kernel's own function.
+ * The kernel is linked with --wrap for the functions that loss_hooks.c names. Each of these functions is defined in one
+ * file of the kernel and called from another. If a host has not chosen a method, the replacements only call the
+ * kernel's own function.
  *
  * The chosen method is stored in net.ipv4.tcp_recovery, in the bits above those that the kernel reads (0 to 2,
  * TCP_RACK_* in include/net/tcp.h). Methods that decide alone which packets are lost need bit 0, RACK. If bit 0 is set,
- * tcp_input.c leaves the decision to tcp_rack_mark_lost() alone. Otherwise tcp_input.c also counts duplicate ACKs.
+ * tcp_input.c leaves the decision to tcp_rack_mark_lost(). If bit 0 is not set, tcp_input.c also counts duplicate ACKs.
  *
- * The parts are listed below. Each part only uses parts above it:
+ * The parts of loss_detection are listed below. Each part only uses parts above it in the list:
  *
  *	loss_arithmetic.h	functions that only compute with numbers
  *	loss_state.c		state of a socket, and its congestion control, of which some functions are replaced
@@ -46,9 +46,12 @@ enum loss_detection {
 	LOSS_RACK_4_14,
 };
 
-/* Number of the latest late packets that rr takes into account */
+/* Number of the latest late packets whose extents rr uses */
 #define LOSS_RR_EXTENTS 512
-/* Maximum number of retransmissions for which rr still expects a DSACK. This is more than a window of these links */
+/*
+ * Maximum number of retransmissions for which rr waits for a DSACK. The maximum is more than a window of leowarp's
+ * links
+ */
 #define LOSS_RR_PENDING 512
 
 struct loss_state {

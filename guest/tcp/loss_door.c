@@ -7,13 +7,13 @@
  *	- no detected loss reduces the window for the time T1 (temporarily disabling congestion control), and
  *	- a reduction is undone if it is not older than T2 (instant recovery during congestion avoidance).
  *
- * The paper uses TCP options of its own to number packets and ACKs. Here a sender infers disorder of data from two
- * signs. One is reordering that the kernel has seen (a hole was filled by a packet that was never retransmitted,
- * tp->reord_seen). The other is a DSACK. It infers disorder of ACKs from an ACK whose timestamp is older than that of
- * an earlier ACK.
+ * The paper uses TCP options of its own to number packets and ACKs. In leowarp, a sender infers that data arrived out
+ * of order from two signs. One is reordering that the kernel has seen (a hole was filled by a packet that was never
+ * retransmitted, tp->reord_seen). The other sign is a DSACK. The sender infers that ACKs arrived out of order from an
+ * ACK whose timestamp is older than that of an earlier ACK.
  *
  * Two functions of the socket's congestion control are replaced. One is ssthresh, which returns the window after a
- * reduction. The other is cong_control, by which a congestion control such as BBR sets the window itself.
+ * reduction. The other function is cong_control, by which a congestion control such as BBR sets the window itself.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"

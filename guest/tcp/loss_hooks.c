@@ -37,11 +37,11 @@ static bool loss_has_own(enum loss_detection detection)
 }
 
 /*
- * If ACKs take longer, the sender must buffer more data. Linux's send buffer holds two windows. The second is for the
- * round trip of a retransmission (tcp_sndbuf_expand). If the sender waits for a window of duplicate ACKs, the buffer
- * needs one more window. If it waits for beta * M, the buffer needs beta more windows. If the buffer were full, nothing
- * would be sent during recovery, and afterwards up to a whole window at once. The buffer grows only when something was
- * SACKed. A sender that never waits therefore keeps Linux's buffer.
+ * If ACKs take longer, the sender must buffer more data. Linux's send buffer holds two windows. The second window is
+ * for the round trip of a retransmission (tcp_sndbuf_expand). If the sender waits for a window of duplicate ACKs, the
+ * buffer needs one more window. If the sender waits for beta * M, the buffer needs beta more windows. With a full
+ * buffer, the sender would send nothing during recovery, and up to a whole window at once afterwards. The buffer is
+ * enlarged only while packets are SACKed. A sender that never waits for a loss therefore keeps Linux's buffer.
  */
 static u32 loss_windows_buffered(struct sock *sk)
 {
@@ -54,8 +54,8 @@ static u32 loss_windows_buffered(struct sock *sk)
 }
 
 /*
- * Called in tcp_ack() for each ACK that finds packets in flight. SACK was already read, and losses were not yet looked
- * for
+ * Called in tcp_ack() for each ACK that finds packets in flight. When it is called, SACK was already read, and losses
+ * were not yet looked for
  */
 void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 {
@@ -83,7 +83,7 @@ void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 		loss_notice_ack(sk, state);
 }
 
-/* Marks losses by the chosen method. Returns true if it has set the timer */
+/* Marks losses by the chosen method. Returns true if the method has set the timer */
 static bool loss_mark(struct sock *sk, enum loss_detection detection, struct loss_state *state)
 {
 	u32 dupthresh_pkts = state->dupthresh_pkts, lost_out = tcp_sk(sk)->lost_out;
@@ -121,8 +121,8 @@ bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 }
 
 /*
- * Same as the kernel's tcp_rack_reo_timeout, except for loss detection. Losses are detected by pr if there is a state,
- * and otherwise by early RACK
+ * Same as the kernel's tcp_rack_reo_timeout, except that losses are detected by the chosen method. A socket with a
+ * state uses pr, and a socket without a state uses early RACK
  */
 static void loss_timeout(struct sock *sk, struct loss_state *state)
 {
@@ -162,7 +162,7 @@ void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 }
 
 /*
- * Called in tcp_timeout_mark_lost() for packets other than the first when a timeout declares packets lost. Returns a
+ * Called in tcp_timeout_mark_lost() when a timeout declares packets lost, for each packet except the first. Returns a
  * positive value for a packet that is not declared lost
  */
 s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 reo_wnd)

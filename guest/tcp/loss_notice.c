@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * loss_detection: receives notices of route changes (design/cures.md, "Notice"). A notice states for how long packets
- * to a destination may arrive out of order. During that time, no packet to the destination is declared lost because
- * other packets have arrived. If RACK is off, the timers (TLP, RTO) keep running.
+ * to a destination may arrive out of order. During that time, packets to the destination are not declared lost merely
+ * because later packets have arrived. If RACK is off, the timers (TLP, RTO) keep running.
  *
  * Anyone who can send a packet to a host can send it a notice. Neither the source nor the content of a notice is
  * verified.
@@ -14,7 +14,7 @@
 /* One of the ICMP types that RFC 4727 reserves for experiments */
 #define LOSS_NOTICE_TYPE 253
 #define LOSS_NOTICE_MAGIC 0x6c656f6e	/* "leon" */
-/* A value of tp->reordering that no sender otherwise uses. Multiplied by any MSS, it stays below 2^31 bytes */
+/* A value of tp->reordering that no sender otherwise uses. Multiplied by any MSS, the value stays below 2^31 bytes */
 #define LOSS_NOTICE_REORDERING (1U << 20)
 
 struct loss_notice_wire {
@@ -92,8 +92,8 @@ u64 loss_notice_left_ns(const struct sock *sk)
 }
 
 /*
- * Without RACK, the kernel compares duplicate ACKs with tp->reordering. It does so in places that cannot be replaced
- * one by one
+ * Without RACK, the kernel compares duplicate ACKs with tp->reordering. The kernel does so in several places that
+ * cannot be replaced one by one
  */
 void loss_notice_ack(struct sock *sk, struct loss_state *state)
 {

@@ -2,8 +2,8 @@
 /*
  * loss_detection: early RACK, combined with a threshold of duplicate ACKs.
  *
- *	time	a packet is lost if a packet that was sent later has been delivered, and if more time than the RTT of
- *		that packet plus the reordering window has passed since the first one was sent. rack-draft follows the
+ *	time	a packet is lost if a packet that was sent later has been delivered, and if the lost packet was sent
+ *		longer ago than the RTT of the delivered packet plus the reordering window. rack-draft follows the
  *		first drafts (draft-ietf-tcpm-rack-00, 2016): the window is 1 ms until reordering has been seen, and
  *		then a quarter of the minimum RTT, but at least 1 ms. rack-4.14 follows Linux 4.11 to 4.14: the quarter
  *		also applies while no packet is marked lost. A window of 1 ms therefore never starts a recovery, but
@@ -11,9 +11,10 @@
  *	count	RFC 6675: a packet is lost when tp->reordering packets above it are SACKed. tp->reordering grows with
  *		the reordering that the kernel sees.
  *
- * Today's kernel has the same two rules in tcp_rack_detect_loss(), with two differences. Its window is 0 or a quarter
- * of the minimum RTT. It counts only until reordering has been seen. The kernel maintains the variables that RACK
- * needs: rack.mstamp, rack.rtt_us, rack.end_seq, reord_seen.
+ * Today's kernel has the same two rules in tcp_rack_detect_loss(), with two differences. The first difference: the
+ * kernel's window is 0 or a quarter of the minimum RTT. The second difference: the kernel counts only until reordering
+ * has been seen. The kernel maintains the variables that RACK needs: rack.mstamp, rack.rtt_us, rack.end_seq,
+ * reord_seen.
  */
 #include "loss_detection.h"
 
@@ -37,7 +38,7 @@ bool loss_rack_mark_late(struct sock *sk)
 	s64 waits_us = (s64)tp->rack.rtt_us + loss_rack_window(sk), longest_us = -1;
 	struct sk_buff *skb, *next;
 
-	/* Packets are in the order of their last transmission. SACKed packets are not in this list */
+	/* Packets are in the order of their last transmission. SACKed packets are not in tsorted_sent_queue. */
 	list_for_each_entry_safe(skb, next, &tp->tsorted_sent_queue, tcp_tsorted_anchor) {
 		u8 sacked = TCP_SKB_CB(skb)->sacked;
 		s64 left_us;

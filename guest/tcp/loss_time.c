@@ -2,11 +2,11 @@
 /*
  * loss_detection: TCP-PR (Bohacek, Hespanha, Lee, Lim, Obraczka: "A New TCP for Persistent Packet Reordering", IEEE/ACM
  * Transactions on Networking 14 (2), 2006). A packet is lost if it is not acknowledged within beta * M after it was
- * sent. M is the decaying maximum of round-trip times. Nothing else marks a packet lost.
+ * sent. M is the decaying maximum of round-trip times. TCP-PR has no other sign of loss.
  *
- * The kernel looks for losses only if an ACK is a duplicate or carries SACK. If the last packets are lost, the kernel's
- * probe (TLP) and timer (RTO) detect this. The congestion control responds to losses, and halves the current window. In
- * the paper, the window at the time when the packet was sent is halved.
+ * In this implementation, the kernel looks for losses only if an ACK is a duplicate or carries SACK. If the last
+ * packets are lost, the kernel's probe (TLP) and timer (RTO) detect this. The congestion control responds to losses,
+ * and halves the current window. The paper instead halves the window that was in force when the packet was sent.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -20,7 +20,7 @@ module_param(pr_beta_ppm, uint, 0644);
 MODULE_PARM_DESC(pr_beta_ppm, "pr: millionths of the largest RTT after which a packet is lost (default 3000000)");
 
 /*
- * rs->rtt_us belongs to the latest acknowledged packet. It never belongs to a packet that was sent twice
+ * rs->rtt_us belongs to the latest acknowledged packet. rs->rtt_us never belongs to a packet that was sent twice
  * (tcp_ack_update_rtt)
  */
 void loss_pr_ack(struct sock *sk, struct loss_state *state, const struct rate_sample *rs)
@@ -45,22 +45,22 @@ u32 loss_pr_windows(void)
 	return DIV_ROUND_UP(pr_beta_ppm, LOSS_PPM);
 }
 
-/* A socket has only one timer for retransmissions. One tick is added, because the first tick is not a whole one. */
+/* A socket has only one timer for retransmissions. One tick is added, because the current tick is partly over. */
 void loss_timer_in(struct sock *sk, u64 left_ns)
 {
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_REO_TIMEOUT, nsecs_to_jiffies(left_ns) + 1, TCP_RTO_MAX);
 }
 
-/* Marks lost packets, and sets the timer for the next one. Returns false if no packet waits */
+/* Marks lost packets, and sets the timer for the next packet. Returns false if no packet waits */
 bool loss_pr_mark(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct sk_buff *skb, *next;
 
-	/* No round trip has been measured yet */
+	/* Nothing can be late before a round trip was measured */
 	if (!state->longest_ns)
 		return false;
-	/* Packets are in the order of their last transmission. SACKed packets are not in this list */
+	/* Packets are in the order of their last transmission. SACKed packets are not in tsorted_sent_queue */
 	list_for_each_entry_safe(skb, next, &tp->tsorted_sent_queue, tcp_tsorted_anchor) {
 		u8 sacked = TCP_SKB_CB(skb)->sacked;
 		u64 left_ns;

@@ -8,8 +8,8 @@
  * truth only read headers. Nobody reads a payload, but writing it takes a twentieth of a run's time, and evicts useful
  * data from the cache. TCP therefore creates its packets as usual, from the same pages, but the pages keep their old
  * contents. Copying is skipped if the data come from a range of the agent's memory that the agent has named. Nothing
- * else differs. sendfile would copy nothing either, but it splits data into other fragments, and receivers would then
- * merge other packets.
+ * else differs. With sendfile, the kernel would also copy nothing, but would split data into other fragments, and
+ * receivers would then merge other packets.
  *
  *	write	two u64: address and length of the range in the writer's memory. A length of 0 means that there is no
  *		range

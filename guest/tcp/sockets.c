@@ -2,10 +2,11 @@
 /*
  * TCP_INFO and TCP_CC_INFO of many sockets in one system call: /proc/leolink/sockets.
  *
- * Before working on this file, read do_tcp_getsockopt of net/ipv4/tcp.c. Each socket is queried in the same manner. A
- * system call of User Mode Linux takes two switches between processes of the host, as much as TCP's work on ten
- * packets. A run samples both ends of each flow 20 times per second. A sampler sleeps, reads the sockets and reads the
- * queues. This file does all three in one call.
+ * Before working on this file, read do_tcp_getsockopt of net/ipv4/tcp.c. This file queries each socket as
+ * do_tcp_getsockopt does. A system call of User Mode Linux takes two switches between processes of the host, which cost
+ * as much as TCP's work on ten packets. A run samples both ends of each flow 20 times per second. A sampler sleeps,
+ * reads the sockets and reads the queues. This file does all three in one call: it sleeps, reads the sockets and reads
+ * the queues.
  *
  *	write	an array of s32: the caller's descriptors of the sockets on which later reads report, in this order
  *	read	at offset 0: returns one struct answer per socket. All answers have the same length, and the buffer must
@@ -35,7 +36,7 @@ struct asked {
 	s32 fd[];
 };
 
-/* struct tcp_info comes last, because it grows from kernel to kernel. crates/agent relies on these offsets. */
+/* struct tcp_info is the last field, because it grows from kernel to kernel. crates/agent relies on these offsets. */
 struct answer {
 	u32 info_bytes, cc_bytes;	/* number of valid bytes in `cc` and in `info` */
 	union tcp_cc_info cc;

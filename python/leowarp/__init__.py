@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-# Names are imported when they are first used: `leowarp --help` and shell completion must not wait for pandas.
+# Names are imported when they are first used, because `leowarp --help` and shell completion must not wait for pandas.
 _PUBLIC = {
     "GuestError": "base.errors",
     "HostError": "base.errors",
@@ -51,7 +51,7 @@ _PUBLIC = {
     "run_seeds": "running.seeds",
 }
 
-# Modules of their own, `leowarp.reordering.density(...)`
+# Public modules, used as `leowarp.reordering.density(...)`
 _MODULES = ("reordering",)
 
 __all__ = [
@@ -82,7 +82,7 @@ def open(path: Any) -> Run:
     Raises
     ------
     TraceError
-        If it is no run directory, or an incomplete one; the message says why.
+        If the directory is not a run, or is an incomplete run; the message gives the reason.
     """
     return Run(path)
 
@@ -105,7 +105,7 @@ def _inline(runs: Sequence[Run]) -> str:
     return report.inline(runs)
 
 
-# Figures are made of runs, so `result` cannot import them. This module, above both, combines them.
+# `result` cannot import figures, because figures are made from runs. This module imports both and combines them.
 Run.drawing = _drawn
 Run.moving = _moving
 Run.inline = _inline

@@ -11,8 +11,8 @@ from api_page import ROOMS
 
 HERE = Path(__file__).parent
 PUBLIC = ("leowarp", "leowarp.study", "leowarp.reordering")
-"""Packages whose `__all__` is the interface. In `leowarp.study`, modules count too, because they form the framework of
-studies."""
+"""Packages whose `__all__` is the interface. In `leowarp.study`, modules count as interface too, because they form the
+framework of studies."""
 
 BEYOND = {
     "leowarp.base.ownership:make_directory",

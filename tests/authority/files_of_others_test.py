@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For public files that other people recorded, leowarp and another tool read the same numbers.
+"""For public files that other people recorded, leowarp and another tool must read the same numbers.
 
-No such file is in this repository. `files_of_others.toml` says where each is, and its sha256. To fetch them and to run
-these tests:
+No such file is in this repository. `files_of_others.toml` lists the place and the sha256 of each file. To fetch the
+files and to run these tests:
 
     git clone https://github.com/OWNER/NAME DIRECTORY/OWNER+NAME && git -C DIRECTORY/OWNER+NAME checkout COMMIT
     LEOWARP_FILES_OF_OTHERS=DIRECTORY python -m pytest tests/authority/files_of_others_test.py
@@ -45,8 +45,8 @@ def these(*kinds: str) -> pytest.MarkDecorator:
 
 
 def found(file: dict[str, str], tmp_path: Path) -> Path:
-    """The file's path, if its hash is the one in the list. For a page of text: a file that contains only the JSON in
-    it."""
+    """The file's path, if its hash is the one in the list. For a web page: a file that contains only the JSON in the
+    page."""
     if PLACE is None:
         pytest.skip("LEOWARP_FILES_OF_OTHERS names no directory")
     path = Path(PLACE) / file["repository"].replace("/", "+") / file["path"]
@@ -72,8 +72,8 @@ def output_of(*command: object) -> str:
 
 
 def same_orbits(path: Path, others: list[Satrec]) -> None:
-    """Checks that both readers give the same satellites in the same order, with equal positions at their epochs and 90
-    minutes later."""
+    """Checks that both readers return the same satellites in the same order, with equal positions at their epochs and
+    90 minutes later."""
     mine = [element.satrec for element in element_file(path).elements]
     assert len(mine) == len(others) > 0
     for ours, theirs in zip(mine, others, strict=True):

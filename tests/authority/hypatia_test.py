@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From orbital elements to round-trip times, against Hypatia (S. Kassing et al., IMC 2020).
 
-Their numbers are in `hypatia_kuiper_630.csv`, with source and licence. Scenario: satgenpy's
+Hypatia's numbers are in `hypatia_kuiper_630.csv`, with source and licence. Scenario: satgenpy's
 test_end_to_end_kuiper_triangle.py at the same commit: 34 x 34 satellites at 51.9 deg, 14.80 rev/day, odd planes shifted
 half a slot; +Grid that joins equal slots; stations reach satellites up to the slant range of 630 km at 30 deg.
 """
@@ -39,7 +39,7 @@ def checked(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def kuiper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    """A plan over their ``tles.txt``, as `generate_tles_from_scratch_manual` of satgenpy writes it."""
+    """A plan over Hypatia's ``tles.txt``, as `generate_tles_from_scratch_manual` of satgenpy writes it."""
     lines = [f"{PLANES} {SLOTS}"]
     for satellite in range(SATELLITES):
         plane, slot = divmod(satellite, SLOTS)

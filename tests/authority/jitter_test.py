@@ -24,7 +24,8 @@ def test_mean_displacement_is_the_mean_deviation_times_the_rate(distribution, si
     assert measured == pytest.approx(simulation.closed_form_pkts(distribution, sigma_s), rel=0.03)
 
 
-# torres2020, section 4: "approximate 7.1, 6.6" at 1 ms. Its 5.3 for exponential: design/exponential-jitter.md.
+# torres2020, section 4: "approximate 7.1, 6.6" at 1 ms. The study's 5.3 for the exponential distribution is explained
+# in design/exponential-jitter.md.
 @pytest.mark.parametrize(("distribution", "study_pkts"), [("uniform", 7.1), ("normal", 6.6)])
 def test_the_studys_mean_displacements_at_one_millisecond(distribution, study_pkts):
     assert averaged(simulation.mean_displacement_pkts, distribution, 1e-3) == pytest.approx(study_pkts, rel=0.03)
@@ -33,7 +34,7 @@ def test_the_studys_mean_displacements_at_one_millisecond(distribution, study_pk
 @pytest.mark.slow
 @pytest.mark.parametrize("sigma_ms", [0.05, 0.2, 10.0])
 def test_closed_forms_are_not_to_be_used_outside(sigma_ms):
-    """The range is 0.6 to 4 ms because the approximations are more than 3 % off outside it."""
+    """The closed forms are valid from 0.6 to 4 ms; outside this range, they are more than 3 % off."""
     sigma_s = sigma_ms / 1e3
     measured = averaged(simulation.mean_displacement_pkts, "exponential", sigma_s)
     assert abs(measured / simulation.closed_form_pkts("exponential", sigma_s) - 1) > 0.03
@@ -77,7 +78,7 @@ def test_worked_examples(arrivals, threshold, expected):
 
 
 def test_beyond_the_threshold_counts_as_lost():
-    # In the example of RFC 5236 section 6, 5430 is discarded, and the others are at their places.
+    # In the example of RFC 5236 section 6, 5430 is discarded, and the other packets are at their places.
     assert simulation.density(np.array([0, 5, 1, 2, 3, 4, 6]), 3) == {0: 1.0}
 
 

@@ -16,8 +16,8 @@ from leowarp.ephemeris import Sgp4Orbits
 from support.element_sets import elements_of
 
 SHIPPED = Path(sgp4.__file__).parent
-# The epoch of a position is in whole microseconds. Half a microsecond at 11 km/s (the fastest perigee) is 5.5 mm.
-# The printed vectors end at 1e-8 km.
+# The epoch of a position is in whole microseconds. Half a microsecond at 11 km/s (the fastest perigee) is 5.5 mm. The
+# printed vectors have a resolution of 1e-8 km.
 TOLERANCE_M = 0.01
 
 
@@ -38,7 +38,7 @@ def vectors() -> dict[int, list[tuple[float, list[float]]]]:
     return found
 
 
-# Satellites 33333 to 33335 have wrong checksums on purpose; 11801 has a line 1 that is too short on purpose.
+# Satellites 33333 to 33335 have wrong checksums on purpose; line 1 of satellite 11801 is too short on purpose.
 DAMAGED = {33333, 33334, 33335}
 
 

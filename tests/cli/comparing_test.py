@@ -13,7 +13,7 @@ from support.elements import orbits_of, written
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
-# These tests are slow: each computes metrics of runs, and most draw a page.
+# These tests are slow: each test computes metrics of runs, and most draw a page.
 pytestmark = pytest.mark.slow
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`show`, `compare` and a run print a few numbers by default, and all of them on request."""
+"""`show`, `compare` and a run print a few numbers by default, and all numbers on request."""
 
 import io
 

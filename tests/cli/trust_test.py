@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp runs no code that only a file names: the user must name or accept it."""
+"""leowarp does not run code that only a file names: the user must name or accept the code."""
 
 import dataclasses
 import os

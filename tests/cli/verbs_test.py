@@ -91,7 +91,7 @@ def test_no_verb_and_no_option_is_hidden_from_help():
         assert not [parameter.name for parameter in command.params if getattr(parameter, "hidden", False)], name
         left += [(f"{name} {each}", below) for each, below in getattr(command, "commands", {}).items()]
         seen += 1
-    # run is the only verb that is not a group. If groups were not followed, the loop would see only the program.
+    # run is the only verb that is not a group. If the loop did not enter groups, it would see only the program.
     assert seen > 20
 
 
@@ -156,7 +156,7 @@ flows = [{ source = "Madrid", destination = "Tokyo" }]
 
 @pytest.mark.slow
 def test_plans_are_written_and_compared_as_utf_8_whatever_the_locale(tmp_path):
-    # PEP 597: with this option Python warns where a file is opened in the encoding of the locale.
+    # PEP 597: with this option, Python warns where a file is opened in the encoding of the locale.
     script = """
 import json, sys, warnings
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page has the measured disk space of a build. `doctor` asks for this space, rounded up."""
+"""One page states the measured disk space of a build. `doctor` requires this space, rounded up."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation against the code: links resolve, commands parse, scenarios load with the commands' settings."""
+"""The documentation is checked against the code: links resolve, commands parse, and scenarios load with the commands'
+settings."""
 
 import contextlib
 import re
@@ -33,7 +34,7 @@ def anchors(page: Path) -> set[str]:
 def parse(command: str, *, name_alone: bool = False) -> None:
     """Raises if the command has an unknown verb or option, or lacks an argument; runs nothing.
 
-    `name_alone`: a verb without arguments is a mention of the verb.
+    `name_alone`: a verb without arguments is allowed, because the text only mentions the verb.
     """
     verb: Any = typer.main.get_command(app)
     words = shlex.split(command)[1:]
@@ -103,7 +104,7 @@ def written(page: Path, directory: Path) -> list[Path]:
     """Writes the files that a page shows, and returns the TOML files."""
     for name, text in files(page).items():
         (directory / name).write_text(text, encoding="utf-8")
-    # Snippets that write the files that scenarios name.
+    # These snippets write the files that scenarios name.
     for _, text in blocks(page, "python"):
         if ".write_text(" in text:
             with contextlib.chdir(directory):
@@ -140,13 +141,13 @@ def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
             continue
         given = [words[place + 1] for place, word in enumerate(words) if word == "--set"]
         modules = [tmp_path / words[place + 1] for place, word in enumerate(words) if word == "--cc-module"]
-        # first-run.md shows a mistake
+        # first-run.md shows this mistake on purpose
         if "run.duration=60" not in given:
             assert plan_of(named[0], settings(given, modules)).name, command
 
 
 def test_no_two_commands_make_the_same_directory() -> None:
-    """No two guides write the same directory. Otherwise a user who follows both would get an error. Studies and
+    """No two guides write the same directory. A user who follows both guides would otherwise get an error. Studies and
     reproductions may repeat a directory, because they continue in it."""
     typed_words = [shlex.split(command) for _, command, _ in COMMANDS]
     makers = [words for words in typed_words if "--out" in words and {"run", "run-again", "export"} & set(words[1:3])]

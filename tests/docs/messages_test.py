@@ -27,7 +27,7 @@ def texts(source: str) -> Iterator[str]:
 
 
 def unknown_options(text: str) -> list[str]:
-    """Options after `leowarp VERB` that this verb does not have."""
+    """Options after `leowarp VERB` that do not exist for this verb."""
     wrong = []
     for found in COMMAND.finditer(text):
         verb, named = VERBS, False
@@ -35,7 +35,7 @@ def unknown_options(text: str) -> list[str]:
             if word not in getattr(verb, "commands", {}):
                 break
             verb, named = verb.commands[word], True
-        # For a group whose verb may be left out, the options of any of its verbs are allowed.
+        # In a group, the verb may be left out, so the options of any of its verbs are allowed.
         verbs = list(verb.commands.values()) if hasattr(verb, "commands") else [verb]
         known = {option for one in verbs for parameter in one.params for option in parameter.opts} | {"--help"}
         known |= {option for one in verbs for parameter in one.params for option in parameter.secondary_opts}
@@ -47,7 +47,7 @@ def test_options_in_commands_that_messages_name_exist() -> None:
     wrong = []
     for path in MODULES:
         source = path.read_text(encoding="utf-8")
-        # Only modules that name an option are parsed, because most do not.
+        # Only modules that contain an option are parsed, because most modules contain none.
         if COMMAND.search(source) and OPTION.search(source):
             wrong += [f"{path}: {one}" for text in texts(source) for one in unknown_options(text)]
     assert wrong == []

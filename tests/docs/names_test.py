@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of tables, columns, scalars and figures in the documentation are those of the code."""
+"""The names of tables, columns, scalars and figures in the documentation exist in the code."""
 
 import re
 from pathlib import Path
@@ -39,8 +39,8 @@ def test_the_guide_has_every_table() -> None:
 
 @pytest.fixture(scope="module")
 def known() -> set[str]:
-    """Every quantity that the sources of the package name, and the columns of studies, whose names combine such
-    names."""
+    """Every quantity that the package's sources name, and the columns of studies, whose names combine names of
+    quantities."""
     sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "guest").rglob("*.c"), *(ROOT / "crates").rglob("*.rs")]
     texts = [source.read_text(encoding="utf-8") for source in sources if not source.name.endswith("_test.py")]
     return {name for text in texts for name in _QUANTITY.findall(text)} | {*scalars.RUN_SCALARS, *scalars.FLOW_SCALARS}
@@ -48,7 +48,7 @@ def known() -> set[str]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in ELSEWHERE], ids=name_of)
 def test_quantities_in_code_exist(page: Path, known: set[str]) -> None:
-    """A code word that ends in a unit is a name of the package."""
+    """A code word that ends in a unit must be a name of the package."""
     quoted = {name for code in _CODE.findall(page.read_text(encoding="utf-8")) for name in _QUANTITY.findall(code)}
     # Names of columns of studies: a scalar of flow 0, or a key with its section
     wrong = {name for name in quoted - known if _OF_STUDIES.sub("", name) not in known}

@@ -21,7 +21,7 @@ FETCHING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "sou
 
 
 def test_every_page_of_the_documentation_is_in_the_site():
-    """Sphinx checks this, too, where it is installed. This test finds a page that was forgotten without Sphinx."""
+    """Sphinx checks this, too, if it is installed. This test finds a forgotten page without Sphinx."""
     named = set(re.findall(r"^(?:.*<)?((?:docs|design)/[\w/.-]+)>?$", (ROOT / "site" / "index.md").read_text(), re.M))
     pages = {path.relative_to(ROOT).with_suffix("").as_posix() for folder in ("docs", "design")
              for path in (ROOT / folder).rglob("*.md")}  # fmt: skip
@@ -107,11 +107,12 @@ def test_the_gallery_has_a_picture_for_each_file_that_its_commands_make():
     }
     for file, _ in made:
         if file.endswith(tuple("0123456789")):
-            # Gallery pictures that a browser takes: of the page of a run that a command made, or of notebook cells.
+            # Gallery pictures that a browser takes show the page of a run that a command made, or notebook cells.
             run = Path(file).parts[0]
             assert file.startswith("notebook ") or re.search(rf"^leowarp run .*--out {run}\b", text, re.M)
             continue
-        # RUN/50-report/figures/NAME.png is a figure of RUN that a command made. Any other file is named by a command.
+        # RUN/50-report/figures/NAME.png is a figure of the run RUN, which a command made. Any other file must be named
+        # by a command.
         run, name = Path(file).parts[0], Path(file).stem
         asked = re.search(rf"^leowarp report {run} --figures (\S+) --formats png$", text, re.M | re.S)
         figures = {

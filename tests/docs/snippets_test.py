@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every Python snippet of the documentation: its names are defined, and it runs.
+"""Every Python snippet of the documentation is tested: its names are defined, and it runs.
 
-In the fast suite, snippets that read runs get one small run in every place where they expect a run. Snippets that make
+In the fast suite, snippets that read runs get one small run at every place where they expect a run. Snippets that make
 runs do so in the guest suite, with shorter durations.
 """
 
@@ -41,7 +41,7 @@ ELSEWHERE = {
     'protocol="rtp"': "needs a capture of RTP",
     "trace.json.gz": "needs a recording by irtt",
 }
-"""Text that marks a snippet which cannot run here, and the reason."""
+"""Text that marks a snippet as impossible to run here, and the reason."""
 
 
 def needs(text: str) -> str | None:
@@ -127,9 +127,9 @@ def shorter(text: str) -> str:
 
 
 def test_columns_of_study_results_in_snippets_exist() -> None:
-    """Names `flow0_...` in snippets that read the results of whole studies are scalars."""
+    """The names `flow0_...` in snippets that read the results of whole studies must be scalars."""
     known = {f"flow0_{name}" for name in scalars.FLOW_SCALARS}
     quoted = {name for page in PAGES for name in re.findall(r"\bflow0_\w+", page.read_text(encoding="utf-8"))}
-    # `flow0_...` is mentioned, too
+    # the documentation mentions `flow0_...`, too
     assert quoted - known <= {"flow0_"}
     assert len(quoted & known) >= 2

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz targets for the readers of element sets: any bytes are read, or refused with a hint.
+"""Fuzz targets for the readers of element sets: any bytes must be read, or refused with a hint.
 
-In the ordinary suite, each target tries only a few examples. ``make fuzz SECONDS=600 TARGET=elements`` runs for a given
-time.
+In the ordinary suite, each target tries only a few examples. ``make fuzz SECONDS=600 TARGET=elements`` runs the targets
+for a given time.
 """
 
 from pathlib import Path
@@ -35,7 +35,7 @@ PIECES = [
 
 @st.composite
 def damaged(draw: st.DrawFn, text: str) -> bytes:
-    """A file with some parts replaced, doubled, moved or cut. Lines of a TLE get correct checksums."""
+    """A file in which some parts were replaced, doubled, moved or cut. The lines of a TLE get correct checksums."""
     for _ in range(draw(st.integers(1, 6))):
         begin = draw(st.integers(0, len(text)))
         end = min(len(text), begin + draw(st.sampled_from([0, 1, 1, 2, 8, 69, 200])))
@@ -65,7 +65,7 @@ def test_a_damaged_file_of_elements_is_read_or_refused(kind: str, tmp_path: Path
             return
         assert found.elements
         for element in found.elements:
-            # NaN must not reach tables: at its own epoch each set has a position, or SGP4 reports an error.
+            # NaN must not reach tables: at its own epoch each element set has a position, or SGP4 reports an error.
             error, position_km, _ = element.satrec.sgp4_tsince(0.0)
             assert error or np.isfinite(position_km).all()
             assert 0 <= element.catalogue_number < 10**9

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For randomly damaged recordings of links, each reader returns a consistent measurement or refuses with a hint.
+"""For randomly damaged recordings of links, each reader must return a consistent measurement or refuse with a hint.
 
 Hypothesis' profile sets the number of examples (100 by default).
 """
@@ -77,7 +77,7 @@ changes = st.lists(change, max_size=8)
 
 
 def damaged(lines: list[str], changes: list[tuple[str, int, int, str]]) -> str:
-    """The changed lines, joined to one text."""
+    """The changed lines, joined to one string."""
     lines = list(lines)
     for kind, place, size, piece in changes:
         place = place % len(lines)
@@ -109,7 +109,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def holds(found: Measurement) -> None:
-    """Checks the rules that hold for every measurement."""
+    """Checks the rules that every measurement must obey."""
     for series in found.series.values():
         assert (np.diff(series.t_ns) > 0).all()
         known = series.delay_ns[~np.isnan(series.delay_ns)]

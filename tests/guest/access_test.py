@@ -92,7 +92,7 @@ def test_loss_is_bursty(flood):
 
 def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
     spikes_ms = np.array([slot.spike_ns for slot in flood.slots if slot.spike_ns is not None]) / 1e6
-    # The limits are relative to the least RTT of the slot, and include about 15 ms of jitter.
+    # The limits are relative to the minimum RTT of the slot, and include about 15 ms of jitter.
     level_ms = (flood.quantiles_ns[0.5] - np.mean([slot.base_ns for slot in flood.slots])) / 1e6
     assert 30 < np.median(spikes_ms) - level_ms < 50
     assert np.quantile(spikes_ms, 0.9) - level_ms < 60
@@ -101,7 +101,7 @@ def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
 def test_every_probe_arrives_when_the_tables_say(echoes):
     found, plan = echoes
     profile = profile_of(plan, plan.medium, slots_of(plan, plan.medium))
-    # If two probes are sent at one instant, the one that arrives first was sent first.
+    # If two probes are sent at one instant, the probe that arrives first was sent first.
     sent = found.sort_values(["sent_ns", "received_ns"], kind="stable")
     sent_ns = sent["sent_ns"].to_numpy()
     expected_ns = walked_ns(profile.up, sent_ns, 8 * PING_BYTES)

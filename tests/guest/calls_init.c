@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init whose child makes each system call that returns a time, or the state of a process. Compiled by the tests.
- * end.json has the virtual time of one call, and the time that a loop needs until the answer changes.
+ * An init whose child makes each system call that returns a time, or the state of a process. The tests compile this
+ * file. end.json has the virtual time of one call, and the time that a loop needs until the answer changes.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static int64_t clock_ns(clockid_t clock)
 
 #define SAY(...) (length += snprintf(end + length, sizeof(end) - length, __VA_ARGS__))
 
-/* The virtual time of one call. The call must succeed, since one that fails takes 1 us anyway. */
+/* The virtual time that one call takes. The call must succeed, because a failing call takes 1 us anyway. */
 #define CALL(name, ...) do { \
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC); \
 	for (int calls = 0; calls < CALLS; calls++) \
@@ -48,7 +48,7 @@ static int64_t clock_ns(clockid_t clock)
 	SAY("\"%s\": %lld, ", name, (long long)(clock_ns(CLOCK_MONOTONIC) - began_ns - READING_NS) / CALLS); \
 } while (0)
 
-/* Time of a loop that calls until `answer` changes. */
+/* The virtual time of a loop that calls until `answer` changes. */
 #define UNTIL(name, answer) do { \
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC), first = answer; \
 	while (answer == first) \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Late packets, losses and retransmissions at a real route change, under each in-flight rule. All packets around the
-change are stored, so plain arithmetic on them checks the reordering metrics."""
+"""Late packets, losses and retransmissions at a route change in the guest, under each in-flight rule. All packets
+around the change are stored, so plain arithmetic on these packets checks the reordering metrics."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ SETTINGS = {"run.start": "105 s", "run.duration": "63 s",
 
 @pytest.fixture(scope="module", params=["drain", "source", "drop"])
 def run(request, tmp_path_factory):
-    """One run per rule. Routes change at 30 s and at 60 s, with a queue on the abandoned path."""
+    """One run per in-flight rule. Routes change at 30 s and at 60 s, with a queue on the abandoned path."""
     settings = SETTINGS | {"routing.in_flight": request.param}
     return lw.run(SCENARIO, settings, tmp_path_factory.mktemp(request.param) / "run", report=False, progress=False)
 

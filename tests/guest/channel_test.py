@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On links whose capacity, delay and loss are tables, packets get the values of the tables."""
+"""On links whose capacity, delay and loss are tables, packets must get the values of the tables."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.guest
 
 MS = 1_000_000
 S = 1000 * MS
-# Bytes added to the payload of a datagram or an echo request: 8 bytes of header, IP, Ethernet
+# Bytes added to the payload of a datagram or an echo request: 8 bytes of UDP or ICMP header, IP, Ethernet
 HEADERS_BYTES = 8 + 20 + 14
 
 RUN = """
@@ -39,7 +39,8 @@ packet_rate = "1000 pkts/s"
 
 
 class Guest:
-    """Makes runs of two routers r0, r1 with hosts A, B; the test defines the tables of the link between the routers."""
+    """Makes runs of two routers r0, r1 with hosts A, B; each test defines the tables of the link between the
+    routers."""
 
     def __init__(self, tmp_path):
         self.tmp_path = tmp_path
@@ -71,7 +72,7 @@ def run(tmp_path) -> Guest:
 
 
 def table_of(random: np.random.Generator, rows: int = 900) -> np.ndarray:
-    """Instants, the first at 0, about 11 ms apart and not in step with any other event."""
+    """Instants about 11 ms apart, the first at 0, and not synchronised with any other event."""
     return np.concatenate([[0], np.sort(random.choice(10 * S, rows - 1, replace=False))])
 
 
@@ -175,7 +176,8 @@ def test_packets_overtake_if_they_may(run, in_order):
 
     tables = run(STREAM, fill, in_order=in_order)
     whole = tables["reordering"].query("scope == 0").iloc[0]
-    # the packet of 5 s arrives at 5.01 s, at the same time as that of 4.91 s; the 89 packets between them are late
+    # the packet sent at 5 s arrives at 5.01 s, together with the packet sent at 4.91 s; the 89 packets between them are
+    # late
     assert whole.reordered_pkts == (0 if in_order else 89)
     echoes = tables["echoes"]
     late = (echoes["sent_ns"] >= 5 * S) & (echoes["sent_ns"] < 5 * S + 80 * MS)
@@ -217,7 +219,7 @@ def test_a_queue_discipline_marks_or_drops_and_every_packet_is_accounted_for(run
     assert set(drops["cause"]) <= {1}
     if ecn == "on":
         assert last.delivered_ce_pkts > 0
-        assert len(drops) == 0 or kind in ("pie", "fq_pie")  # which drop rather than mark over a tenth
+        assert len(drops) == 0 or kind in ("pie", "fq_pie")  # these two drop above a tenth
     else:
         assert last.delivered_ce_pkts == 0
         assert len(drops) > 0

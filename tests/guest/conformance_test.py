@@ -23,7 +23,7 @@ SCRIPT = "a.pkt"
 
 @pytest.fixture
 def stood_in(built_kernel: Kernel, tmp_path: Path) -> Callable[[str], Attempt]:
-    """An attempt at a script, with a shell script instead of packetdrill."""
+    """An attempt at running a script, with a shell script instead of packetdrill."""
 
     def made(program: str) -> Attempt:
         (tmp_path / SCRIPT).write_text("not read\n")
@@ -97,7 +97,7 @@ def test_a_selftest_of_the_kernel_passes_at_its_tolerance(laboratory, top, scrip
 @pytest.mark.parametrize(
     "script",
     [
-        # The driver observes its threads through /proc.
+        # The program in this script observes its threads through /proc.
         "tcp/fastopen/client/nonblocking-connect-bypass.pkt",
         # In this script, a packet wakes a thread just before the last command ends.
         "tcp/blocking/blocking-write.pkt",

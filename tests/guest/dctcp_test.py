@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """DCTCP over a queue that marks by a step threshold: closed forms of Alizadeh et al., "Data center TCP" (2010), and of
-RFC 8257. HyStart's knobs, which end slow start, are here too."""
+RFC 8257. HyStart's knobs, which end slow start, are tested here, too."""
 
 from pathlib import Path
 
@@ -19,7 +19,8 @@ SETTLED_NS = 6_000_000_000
 
 
 def step_marked(tmp_path, control, threshold):
-    """A run whose only queue marks each packet that waited longer, and nothing else, and its queue once it settled."""
+    """A run whose only queue marks each packet that waited longer than the threshold, and no other packet; and the
+    length of this queue after it has settled."""
     flows = [{"source": "A", "destination": "B", "congestion_control": control}]
     changes = {
         "flows": flows, "run.duration": "20 s", "tcp.ecn": "on", "chain.queue": "200 pkts", "chain.ecn": True,
@@ -43,14 +44,15 @@ def test_dctcp_fills_the_link_above_a_threshold_of_a_seventh_of_the_path(tmp_pat
     threshold_pkts = 12_000_000 / PACKET_NS
     assert threshold_pkts > RTT_PKTS / 7
     flow, waiting, sockets = step_marked(tmp_path, "dctcp", "12 ms")
-    # The queue's least is above 0 (section 3.4), its most the threshold and what one window adds: a packet
+    # The queue's minimum is above 0 (section 3.4); its maximum is the threshold plus the growth of one round trip: a
+    # packet
     assert 0 < waiting.min() < waiting.max() <= threshold_pkts + 3
     assert rate_bps(sockets) == pytest.approx(PAYLOAD_BPS, rel=2e-4)
     # The window swings by no more than alpha / 2 with alpha = sqrt(2 / W), plus the packet of each RTT (section 3.3)
     window = RTT_PKTS + threshold_pkts
     assert sockets.cwnd_pkts.max() - sockets.cwnd_pkts.min() <= np.sqrt(window / 2) + 2
     assert flow["lost_pkts"] == flow["sender_retransmissions_pkts"] == 0
-    # The receiver says of each packet whether it was marked (RFC 8257, 3.2)
+    # The receiver reports for each packet whether it was marked (RFC 8257, 3.2)
     assert flow["delivered_ce_pkts"] == flow["received_ce_pkts"] > 1000
 
 

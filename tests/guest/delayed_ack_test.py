@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packets at the hosts show that receivers acknowledge as the plan says, and that packets have the plan's sizes.
-NewReno is checked in the same way."""
+"""The packets at the hosts must show that receivers acknowledge as the plan says, and that packets have the plan's
+sizes. NewReno is checked in the same manner."""
 
 from pathlib import Path
 
@@ -35,9 +35,9 @@ destination = "B"
 congestion_control = "reno"
 {flow}
 """
-BULK = {"duration": "2 s", "flow": "", "queue": "5000 pkts"}  # nothing is lost
-STEADY = BULK | {"flow": 'rate = "4.6336 Mbit/s"'}  # four segments every 10 ms: the window stops growing
-LONE = BULK | {"duration": "4 s", "flow": 'rate = "20 kbit/s"'}  # a segment every half second
+BULK = {"duration": "2 s", "flow": "", "queue": "5000 pkts"}  # a path on which no packet is lost
+STEADY = BULK | {"flow": 'rate = "4.6336 Mbit/s"'}  # four segments every 10 ms, so that the window stops growing
+LONE = BULK | {"duration": "4 s", "flow": 'rate = "20 kbit/s"'}  # one segment every half second
 LOSSY = BULK | {"duration": "15 s", "queue": "60 pkts"}
 SMALL = {"network.mtu": "1115 B"}
 CASES = {
@@ -59,7 +59,7 @@ def plan_of(folder: Path, text: dict[str, str], settings: dict[str, str]):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """All cases."""
+    """The runs of all cases."""
     folder = tmp_path_factory.mktemp("acks")
     plans = [plan_of(folder, *case) for case in CASES.values()]
     out = [folder / str(number) for number in range(len(plans))]
@@ -69,20 +69,22 @@ def runs(tmp_path_factory):
 
 
 def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Segments by arrival at the receiver before the run's end, and the receiver's packets after the handshake."""
+    """Segments that arrive at the receiver before the run's end, in order of arrival, and the packets that the receiver
+    sends after the handshake."""
     packets = run.packets(0)
     data = packets[(packets.direction == "data") & (packets.len_bytes > 0)]
     data = data[data["received_ns"] < run.summary["virtual_s"] * 1e9]
     acks = packets[(packets.direction == "back") & (packets.ack > 0)]
     acks = acks.sort_values("sent_ns")
-    # nothing is lost, so a repeated number is a window update
+    # no packet is lost, so a repeated number is a window update
     updates = acks["ack"].astype(float).diff() == 0
     assert updates.sum() <= 3
     return data.sort_values("received_ns"), acks[~updates]
 
 
 def segments_of_each_ack(run) -> list[int]:
-    """For each ACK: the number of segments that arrived since the previous ACK, up to those that it acknowledges."""
+    """For each ACK: the number of segments that arrived since the previous ACK, up to the segments that it
+    acknowledges."""
     data, acks = data_and_acks(run)
     arrived = np.searchsorted(data["received_ns"].to_numpy(float), acks["sent_ns"].to_numpy(float), side="right")
     ends = (data["seq"] + data["len_bytes"]).to_numpy(float)
@@ -130,7 +132,7 @@ def test_a_lone_segment_is_acknowledged_after_the_timer(runs, case, timer_ns):
     data, acks = data_and_acks(runs[case])
     assert len(data) >= 6
     waits_ns = acks["sent_ns"].to_numpy()[: len(data)] - data["received_ns"].to_numpy()
-    # a timer of the kernel ends at the next tick of 1 ms
+    # a timer of the kernel expires at the next tick of 1 ms
     assert (waits_ns >= timer_ns).all()
     assert (waits_ns <= timer_ns + 1_000_000).all()
     flow = runs[case].summary["flows"][0]
@@ -235,7 +237,7 @@ def test_three_duplicates_make_newreno_send_again(newreno):
     assert entered > 10
     flow = newreno.summary["flows"][0]
     repeated = int((number[1:] == number[:-1]).sum())
-    # all except window updates
+    # all repeated ACKs except window updates
     assert repeated - 5 < flow["duplicate_acks_pkts"] <= repeated
     assert flow["duplicate_acks_ratio"] == pytest.approx(flow["duplicate_acks_pkts"] / len(data))
     assert flow["timeout_retransmissions_pkts"] == 0 == flow["spurious_retransmissions_pkts"]

@@ -74,7 +74,7 @@ def run_each(plans, folder):
 
 
 def values(frame):
-    """Rows of the table `delays`; -1: missing."""
+    """Rows of the table `delays`; -1 stands for a missing value."""
     return frame.astype("Int64").fillna(-1).to_numpy(dtype="int64").tolist()
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.guest
 S, MS = 1_000_000_000, 1_000_000
 HOLD_NS, RATE_BPS = 40 * MS, 100_000_000
 FRAME_NS = 500_000_000 // 750
-"""Half a frame is the average time until the next frame begins."""
+"""Half a frame is the mean time until the next frame begins."""
 RECONFIGURED_NS = np.array([12, 27, 42, 57]) * S
 PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
@@ -107,7 +107,7 @@ def test_packets_from_the_dish_arrive_when_hold_and_path_say(away):
     assert not np.isnan(received_ns[:-100]).any()
     arrived = ~np.isnan(received_ns)
     assert np.abs(received_ns - expected_ns)[arrived].max() < STAMP_NS
-    # Held packets left together, and in their order.
+    # The held packets leave together, and in their order.
     held = (sent_ns >= RECONFIGURED_NS[0]) & (sent_ns < RECONFIGURED_NS[0] + HOLD_NS)
     assert held.sum() == HOLD_NS // (5 * MS)
     assert (np.diff(received_ns[held]) > 0).all()

@@ -44,7 +44,7 @@ def test_the_doctor_boots_a_guest_whose_probes_are_answered_in_time(built_kernel
     assert (status, told["ok"], told["booted"]) == (0, True, True)
     row = told["checks"][-1]
     assert row["name"] == "guest"
-    # 4 x 10 ms of delay, plus 98 bytes at 10 Mbit/s (78.4 us) on each of four links
+    # four delays of 10 ms, plus 98 bytes at 10 Mbit/s (78.4 us) on each of four links
     assert f"Linux {built_kernel.facts['linux_version']} boots, 4 of 4 probes answered in 40.31 ms" in row["found"]
 
 

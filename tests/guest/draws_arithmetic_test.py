@@ -48,13 +48,13 @@ def kernel(tmp_path_factory):
 
 
 def below(kernel, bits: int, ceil: int) -> int | None:
-    """The number that 64 random bits give; None if the bits are rejected."""
+    """The number that is computed from 64 random bits; None if the bits are rejected."""
     found = ctypes.c_uint32()
     return found.value if kernel.below(bits, ceil, ctypes.byref(found)) else None
 
 
 def drawn(kernel, state: int, ceil: int) -> int:
-    """The first number below `ceil` that a stream gives."""
+    """The first number below `ceil` that a stream returns."""
     state = ctypes.c_uint64(state)
     while (found := below(kernel, kernel.step(ctypes.byref(state)), ceil)) is None:
         pass

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module that stands for any change of the kernel: it draws random numbers when it is loaded, and has a timer with
- * interrupts at irregular times. No packet may be affected.
+ * interrupts at irregular times. The module must not affect any packet.
  */
 #include <linux/hrtimer.h>
 #include <linux/module.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers of the guest depend on the seed and on earlier draws at the same place, and on nothing else."""
+"""Random numbers of the guest must depend only on the seed and on earlier draws at the same place."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,8 @@ MODULE = Path(__file__).with_name("draws_module.c")
 
 
 def trace_of(folder: Path, **changed: object) -> dict[str, str]:
-    """sha256 of each table of the trace of BBR, whose cycle begins within 2 s and again after PROBE_RTT, at 10 s."""
+    """sha256 of each table of the trace of a BBR flow, whose cycle begins within 2 s and again after PROBE_RTT, at 10
+    s."""
     changes = {"run.duration": "13 s", "flows.0.congestion_control": "bbr"} | changed
     made = lw.run(EXAMPLE, changes, folder, report=False, progress=False)
     files = json.loads((made.path / "manifest.json").read_text())["files"]

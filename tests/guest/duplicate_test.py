@@ -21,7 +21,7 @@ FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 
 
 def switch_of(run):
-    """The table's row for packets to Tokyo."""
+    """The row of the table `switches` for packets to Tokyo."""
     switches = run.switches()
     [row] = switches[switches.host == "host:Tokyo"].itertuples(index=False)
     return row

@@ -26,7 +26,7 @@ FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 
 
 def merge_of(run):
-    """The table's row for packets to Tokyo; the reverse path changes as well."""
+    """The row of the table `merges` for packets to Tokyo; the reverse path changes as well."""
     merges = run.merges()
     [row] = merges[merges.host == "host:Tokyo"].itertuples(index=False)
     return row
@@ -45,7 +45,7 @@ def data_drops(run):
         # waiting packets are moved, and the new path is longer
         (AT_THE_STATION, {"move_queue": "kept"}, False),
         (AT_A_SATELLITE, {"move_queue": "kept"}, True),
-        # the hold accounts for the same queue, so nothing has to wait
+        # the hold already accounts for the queue, so no packet has to wait for a marker
         (AT_THE_STATION, {"hold": True}, False),
     ],
 )

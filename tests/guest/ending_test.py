@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that end with their flows, and runs that observe only the ends of flows."""
+"""Runs that end with their flows, and runs that record only the ends of flows."""
 
 import json
 
@@ -55,16 +55,17 @@ def run_of(tmp_path, text: str, name: str = "run", changes=()) -> lw.Run:
 
 
 def end_ns(run: lw.Run) -> int:
-    """The end of the run, from the metadata of any table."""
+    """The end of the run, from the metadata of any table of the run."""
     return json.loads(run.table("flows").schema.metadata[b"virtual_ns"])
 
 
 def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
-    # Only changes are recorded, and nothing changes after the last byte. So the reading at the end must be the first
-    # one.
+    # Only changes are recorded, and no counter changes after the last byte. The reading at the end must therefore be
+    # the first reading.
     run = run_of(tmp_path, TRANSFER, changes={"observe.counters": "10 s"})
     flow = run.flows().iloc[0]
-    # The receiver reads the end of the stream with the last payload or after it. Only then does it read the clock.
+    # The receiver reads the end of the stream together with the last payload or after it. The receiver reads the clock
+    # only afterwards.
     after_ns = end_ns(run) - 700_000_000 - flow.last_byte_ns
     assert 0 <= after_ns < 2000
     assert flow.completion_ns == flow.last_byte_ns
@@ -78,7 +79,7 @@ def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
 
 def test_the_last_of_several_flows_counts_and_one_without_an_end_is_cut_off(tmp_path):
     run = run_of(tmp_path, TRANSFER + UNLIMITED + PROBES)
-    # packet 29 of the probes is due at 1 s + 29/7 s; the transfer has ended before
+    # packet 29 of the probes is due at 1 s + 29/7 s; the transfer has ended before that time
     flows = run.flows().set_index("flow")
     assert flows.loc[0].completion_ns < 5e9
     assert end_ns(run) == 1_000_000_000 + 29_000_000_000 // 7 + 700_000_000
@@ -95,7 +96,7 @@ def test_a_flow_that_is_stopped_or_fails_has_ended(tmp_path):
     stopped = run_of(tmp_path, TRANSFER + 'stop = "300 ms"\n', "stopped")
     assert end_ns(stopped) == 1_000_000_000
     assert stopped.flows()["completion_ns"].isna().all()
-    # nobody answers, so the connection times out first after 1 s and then after 2 s
+    # no host answers, so the connection times out first after 1 s and then after 2 s
     refused = TRANSFER.replace('"0.05 %"', '"100 %"') + '[tcp]\nsysctl = { "net.ipv4.tcp_syn_retries" = "1" }\n'
     failed = run_of(tmp_path, refused, "failed")
     assert 3e9 < end_ns(failed) - 700_000_000 < 4e9

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init with a fault on purpose: each word in in/fault of the guest's directory selects a fault, and "none" means no
- * fault.
- * Compiled by the tests: gcc -O1 -static.
+ * An init with deliberate faults: each word in in/fault of the guest's directory selects a fault, and "none" means no
+ * fault. The tests compile it: gcc -O1 -static.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every fault in or around the guest ends with one clear message and leaves no process behind."""
+"""Every fault in or around the guest must end with one clear message and leave no process behind."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest
     assert result.end["virtual_ns"] == 3_000_000_000
     assert result.out_dir == guest_directory / "out"
     assert result.cpu_s > 0
-    # The kernel program alone needs more than 7 MiB; a smaller count by the host would be that of the launcher.
+    # The kernel program alone needs more than 7 MiB; a smaller number would be the memory of the launcher.
     assert 10 * MIB < result.peak_memory_bytes < 128 * MIB
     assert guests_in(guest_directory) == []
     result.discard()
@@ -200,8 +200,8 @@ def test_everything_that_is_lacking_is_said_at_once(driver, fault_image, guest_d
 
 
 def in_own_mounts(script: str) -> list[str]:
-    """A prefix for commands, under which file systems can be mounted without touching the machine's own."""
-    # It works as root, or as root of a new user namespace. A container may forbid both.
+    """A prefix for commands, under which a command can mount file systems without touching the machine's own."""
+    # Unsharing works as root, or as root of a new user namespace. A container may forbid both cases.
     for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):
         probe = [*unshare, "mount", "-t", "tmpfs", "none", "/var/tmp"]
         if subprocess.run(probe, capture_output=True, check=False).returncode == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links with a gap or an acquisition time: each probe is lost, held or late as the gap and the path imply."""
+"""On links with a gap or an acquisition time, each probe must be lost, held or late as the gap and the path imply."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -56,7 +56,7 @@ flood = true
 
 
 class Recorded(Arrays):
-    """Keeps the values themselves in place of their numbers."""
+    """Keeps the values themselves instead of their numbers."""
 
     def instants(self, ticks):
         return super().instants(ticks) and ticks
@@ -93,7 +93,7 @@ class Made:
         return (self.sent_ns >= begin_ns) & (self.sent_ns < end_ns)
 
     def gaps_on_the_page(self):
-        """(link by its larger name last, begin, end) for each gap that the moving page marks."""
+        """The gaps that the moving page marks, as (link by its larger name last, begin, end)."""
         source, arrays = Source(self.run), Recorded()
         names = Names([])
         found = gaps_of(source, names, arrays)
@@ -130,7 +130,7 @@ def test_packets_that_are_held_leave_together_in_their_order(tmp_path):
     after = made.received_ns[made.sent_in(UPDATE_NS + GAP_NS, UPDATE_NS + GAP_NS + STEP_NS)]
     assert held.max() - held.min() < STAMP_NS
     assert (np.diff(held) >= 0).all()
-    # The first packet that arrived after the gap left 2.5 ms after its end.
+    # The first packet that arrived after the gap left 2.5 ms after the gap's end.
     assert after[0] - held[-1] == pytest.approx(2.5 * MS, abs=STAMP_NS)
     assert [gap[1:] for gap in made.gaps_on_the_page()] == [(UPDATE_NS, UPDATE_NS + GAP_NS)]
 
@@ -165,13 +165,14 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
         assert made.is_as_expected()
         assert made.lost.any() == (mode == "lost")
         if mode == "lost":
-            # Packets reach the link after some hops. So the first lost packets were sent before the update.
+            # Packets reach the link after some hops. The first lost packets were therefore sent before the update.
             assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
             assert made.drops_pkts["loss"] >= made.lost.sum()
 
 
-# Six planes of 24 satellites with three terminals each: toward the poles neighbours in other planes are nearer, toward
-# the equator those of the own plane. At 870 s two links within planes are new on the path, at 900 s one between planes.
+# Six planes of 24 satellites with three terminals each: toward the poles the nearest neighbours are in other planes,
+# toward the equator in the same plane. At 870 s two links within planes are new on the path; at 900 s one link between
+# planes is new.
 FEW_PLANES = {
     "run.start": "840 s", "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3,
     "isl.max_range": "6000 km", "ground.max_ground_range": "2500 km",
@@ -187,7 +188,7 @@ def test_lasers_within_a_plane_and_between_planes_take_their_own_times(tmp_path)
     assert 3 * S // STEP_NS - 20 <= between.sum() <= 3 * S // STEP_NS
     assert 1 * S // STEP_NS - 20 <= within.sum() <= 1 * S // STEP_NS + 20
     assert made.lost.sum() == within.sum() + between.sum()
-    # Two links within planes are new at the first update, one between planes at the second.
+    # Two links within planes are new at the first update, and one link between planes at the second.
     lasts_ns = [(begin, end - begin) for _, begin, end in made.gaps_on_the_page()]
     assert lasts_ns == [(UPDATE_NS, 1 * S)] * 2 + [(2 * UPDATE_NS, 3 * S)]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bbr_handover and cubic_handover act in the window around a reconfiguration; elsewhere they equal the kernel's."""
+"""bbr_handover and cubic_handover act in the window around a reconfiguration; outside the window they equal the
+kernel's BBR and CUBIC."""
 
 import pandas as pd
 import pytest
@@ -28,8 +29,8 @@ def transfer(
     alone=None,
     keys=(),
 ):
-    """The run and socket samples of one flow over a measured path with rows (t_s, delay_ms, rate_mbps, loss_ratio of
-    data).
+    """The run of one flow over a measured path with rows (t_s, delay_ms, rate_mbps, loss_ratio of data), and the flow's
+    socket samples.
 
     `parameters` go to both modules; `alone` maps a module to its own parameters. `keys` are keys of the scenario.
     """
@@ -42,7 +43,8 @@ def transfer(
         "[measured]", f'file = "{table}"', f'queue = "{queue}"',
         "[observe]", 'sockets = "10 ms"', 'packets = "all"',
     ]  # fmt: skip
-    # Both modules are always loaded, because the guest must do the same before the run to draw the same random numbers.
+    # Both modules are always loaded, because a guest that does different things before the run draws different random
+    # numbers.
     for module in ("bbr_handover", "cubic_handover"):
         own = window | parameters | (alone or {}).get(module, {})
         lines += [f"[modules.{module}]", *(f'{key} = "{value}"' for key, value in own.items())]
@@ -123,7 +125,7 @@ def test_cubic_does_not_leave_slow_start_because_the_path_got_longer(tmp_path, n
     assert in_window.ssthresh_pkts.isna().all() == (name == "cubic_handover")
 
 
-# The path of the window's second half is longer and slower; a few packets are lost where it begins.
+# In the second half of the window, the path is longer and slower; a few packets are lost at the beginning of this half.
 STEP = [(0, 20, 50, 0), (4, 40, 30, 0.3), (4.02, 40, 30, 0)]
 STEP_NOW = {"phase_ns": "4 s"}
 
@@ -155,7 +157,7 @@ def test_the_kernels_bbr_holds_nothing(tmp_path):
     _, sockets = transfer(tmp_path, "bbr", STEP, parameters=STEP_NOW, duration="7 s")
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 4.0 + AFTER_S)
     assert set(window.bbr_pacing_gain) == {0.75, 1, 1.25}
-    # the old path's minimum, while the filter of 10 s keeps it
+    # the RTT is still the old path's minimum, because the filter keeps it for 10 s
     assert at(sockets, 5.5).bbr_min_rtt_us < 45_000
 
 
@@ -167,7 +169,8 @@ def test_a_shorter_path_is_not_learnt_in_the_window_but_after_it(tmp_path):
 
 
 def test_by_default_cubic_holds_for_a_second_to_either_side(tmp_path):
-    """A burst half a second after the instant, which the narrower window of the other tests does not reach."""
+    """The burst comes half a second after the reconfiguration, which the narrower window of the other tests does not
+    reach."""
     late = {"phase_ns": "1.45 s"}
     _, wide = transfer(tmp_path / "default", "cubic_handover", BURST, parameters=late, window={})
     _, narrow = transfer(tmp_path / "narrow", "cubic_handover", BURST, parameters=late)
@@ -180,7 +183,7 @@ DEFER = {"bbr_handover": {"only_defer": "1"}}
 
 
 def test_deferring_alone_holds_the_pacing_and_nothing_else(tmp_path):
-    # The time is longer than the rounds of the bandwidth's filter
+    # The window is longer than the rounds that the bandwidth filter covers
     wide = {"before_ns": "100 ms", "after_ns": "3000 ms"}
     _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, window=wide, duration="9 s", alone=DEFER)
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 7)
@@ -299,7 +302,7 @@ def version_3():
 
 @pytest.mark.parametrize("name", ["bbr_handover", "bbr"])
 def test_version_3_of_bbr_probes_after_the_window(tmp_path, version_3, name):
-    # The time is longer than the 2 to 3 s that it waits between two probes
+    # The window is longer than the 2 to 3 s that BBR waits between two probes
     window = {"before_ns": "0 s", "after_ns": "6 s"}
     path = [(0, 20, 50, 0)]
     _, sockets = transfer(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays that netem draws inside the guest follow the requested distributions."""
+"""Delays that netem draws inside the guest must follow the requested distributions."""
 
 import math
 
@@ -62,7 +62,7 @@ def test_delays_have_the_mean_the_deviation_and_the_shape_that_were_asked_for(
     tmp_path, distribution, deviation, least, greatest
 ):
     off = (delays_ns(tmp_path, f"jittered.distribution={distribution}") - 20e6) / 2e6
-    # Four standard errors: 1 / sqrt(n) for the mean; for the deviations, at kurtosis 9 (exponential),
+    # The tolerance is four standard errors: 1 / sqrt(n) for the mean; for the deviations, at kurtosis 9 (exponential),
     # sqrt(2 / n).
     assert abs(off.mean()) < 4 / math.sqrt(PROBES)
     assert off.std() == pytest.approx(1, abs=4 * math.sqrt(2 / PROBES))
@@ -134,7 +134,7 @@ def test_behind_the_jitter_the_rate_is_kept(tmp_path, overhead_bytes):
     frame_ns = (1500 + overhead_bytes) * 8 / 95e6 * 1e9
     gaps_ns = np.diff(arrivals_ns)
     assert gaps_ns.min() >= frame_ns - 2
-    # more packets are offered than the link carries, so it is never idle in the middle of the run
+    # more packets are offered than the link can carry, so the link is never idle in the middle of the run
     assert np.median(gaps_ns) == pytest.approx(frame_ns, abs=2)
     totals = run.linktotals()
     link = totals[totals["to"] == "host:B"].iloc[0]
@@ -195,7 +195,8 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     second = sent_ns[0] // 1_000_000_000
     assert (after[second == 0] == before[second == 0]).all()
     # The change names neither seed nor table, so the random stream continues with one draw per packet. For each probe,
-    # a process reads the clock four times. A packet that becomes due in this time waits for up to a microsecond.
+    # a process reads the clock four times. A packet that becomes due while the process reads the clock waits for up to
+    # a microsecond.
     assert np.abs(after - before - 10e6)[second == 1].max() <= TOLERANCE_NS
     doubled_ns = np.abs(after - 30e6 - 2 * (before - 20e6))[second == 2]
     assert doubled_ns.max() <= 3 * TOLERANCE_NS

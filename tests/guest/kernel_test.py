@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built kernel: what it contains, and which other kernels can replace it."""
+"""The built kernel: its contents, and the kernels that can replace it."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Rust side reads what Python writes for the guest: both implement section 4 of interfaces.md."""
+"""The Rust side reads the files that Python writes for the guest: both implement section 4 of interfaces.md."""
 
 import json
 import subprocess

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that changes a leolink while it holds packets, and writes the kernel's answers. Compiled by the tests:
- * gcc -O1 -static.
+ * An init that changes a leolink while it holds packets, and writes the kernel's answers. The tests compile it: gcc -O1
+ * -static.
  *
- * The leolink is on the loopback device at 8 kbit/s. A packet takes 0.142 s, and no virtual time passes while packets
- * are sent and counted.
+ * The leolink is on the loopback device at 8 kbit/s. A packet takes 0.142 s, and no virtual time passes while the init
+ * sends and counts packets.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -98,7 +98,10 @@ static void begin(const char *kind, uint32_t handle, uint32_t parent, int flags)
 
 enum { MAKE = NLM_F_CREATE | NLM_F_REPLACE, CHANGE = 0 };
 
-/* Pairs of an option and its value, a 64-bit one for RATE_BPS and CAPACITY (one row, from 0 on); ended by 0. */
+/*
+ * The arguments are pairs of an option and its value, which has 64 bits for RATE_BPS and CAPACITY (one row, from 0 on);
+ * a 0 ends them.
+ */
 static void leolink(const char *what, int flags, ...)
 {
 	struct rtattr *options;
@@ -132,7 +135,7 @@ static void offer(int packets)
 		sendto(udp, payload, sizeof(payload), 0, (struct sockaddr *)&here, sizeof(here));
 }
 
-/* Writes the waiting packets and bytes, and the packets delivered, dropped at the queue, and held. */
+/* Writes the waiting packets and bytes, and the numbers of packets delivered, dropped at the queue, and held. */
 static void count(const char *what)
 {
 	uint64_t record[RECORD_BYTES / 8];
@@ -159,7 +162,10 @@ static void prepare(void)
 	    setsockopt(netlink, SOL_NETLINK, NETLINK_EXT_ACK, &yes, sizeof(yes)) ||
 	    setsockopt(netlink, SOL_NETLINK, NETLINK_CAP_ACK, &yes, sizeof(yes)))
 		_exit(6);
-	/* to itself: a packet without a receiver would cause an ICMP answer over the same link */
+	/*
+	 * the destination is this host itself: a packet without a receiver would cause an ICMP answer over the same
+	 * link
+	 */
 	here.sin_port = htons(9);
 	here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (bind(udp, (struct sockaddr *)&here, sizeof(here)))

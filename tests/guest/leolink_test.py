@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leolink carries out a change, with or without held packets, or refuses it with a message."""
+"""leolink must carry out a change, with or without held packets, or refuse it with a message."""
 
 import errno
 
@@ -27,7 +27,7 @@ def test_packets_that_overtake_need_a_limit(said, change):
 
 
 def test_a_limit_is_obeyed_while_packets_overtake(said):
-    # waiting packets and bytes, delivered, dropped, held: one of the packets offered is being sent
+    # waiting packets and bytes, delivered, dropped, held: one of the offered packets is in transmission
     assert said["overtaking, limit 4"] == [0, ""]
     assert said["10 offered"] == [4, 4 * FRAME_BYTES, 0, 5, 5]
 

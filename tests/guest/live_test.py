@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp live`: programs of this machine through the guest. Times are virtual; bounds are bytes and round trips."""
+"""`leowarp live`: programs of this machine through the guest. Times are virtual; the expected bounds follow from bytes
+and round trips."""
 
 import contextlib
 import hashlib
@@ -37,7 +38,7 @@ congestion_control = "bbr"
 start = "2000 s"
 """
 SYN_BYTES = 14 + 20 + 40
-# The time of a segment in one direction and another one back, over all hops.
+# The time of a segment in one direction and of another segment back, over all hops.
 TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 
 
@@ -66,7 +67,7 @@ class Session:
         raise EOFError("".join(said))
 
     def asked(self, host, port):
-        """Connects to the proxy, asks for a destination (RFC 1928), and returns the connection and the answer."""
+        """Connects to the proxy, requests a destination (RFC 1928), and returns the connection and the answer."""
         client = socket.create_connection(("127.0.0.1", self.port))
         client.sendall(b"\x05\x01\x00")
         assert exactly(client, 2) == b"\x05\x00"
@@ -182,7 +183,7 @@ def test_a_reset_crosses_the_path(spawn, tmp_path, door, start):
 
 
 def test_a_reader_that_does_not_read_stops_the_writer(spawn, tmp_path, door, start):
-    total_bytes = 40 << 20  # 3.4 s at the path's rate, and more than all buffers hold
+    total_bytes = 40 << 20  # 40 MiB take 3.4 s at the path's rate, and are more than all buffers hold
     session = Session(spawn, tmp_path)
     sent_bytes = 0
     door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
@@ -242,7 +243,7 @@ def test_idle_clients_do_not_end_it_and_others_get_in_when_their_time_is_over(sp
     few = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
     session = Session(spawn, tmp_path, before=few)
     with contextlib.ExitStack() as idle:
-        # More clients than descriptors; the rest fits into the kernel's queue of connections.
+        # There are more clients than descriptors; the remaining clients fit into the kernel's queue of connections.
         for _ in range(200):
             idle.enter_context(socket.create_connection(("127.0.0.1", session.port)))
         session.until("file descriptors have run out")
@@ -305,7 +306,8 @@ def test_a_program_of_a_flow_finds_the_way_out_and_is_cut_off(spawn, tmp_path, d
 
     wait_until(lambda: said().endswith("all\n"), session.process)
     cut = "Connection reset by peer"
-    # Two sockets listen there: the exit to the host, and the server of the scenario's transfer, which accepts anything.
+    # Two sockets listen on this port: the exit to the host, and the server of the scenario's transfer, which accepts
+    # anything.
     assert sorted(said().splitlines()) == sorted([
         "2 listen",
         *(f"from its own host: {outcome}" for outcome in (cut, "silence")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loss detection (tcp.loss_detection): which rules retransmit late packets, and when they retransmit lost ones."""
+"""Loss detection (tcp.loss_detection): which methods retransmit late packets, and when they retransmit lost packets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 MS, S = 1_000_000, 1_000_000_000
 OURS = [each for each in LOSS_DETECTIONS if each != "kernel"]
 AT_NS = 4 * S
-"""Madrid switches to another satellite, and packets that wait at its old link arrive late."""
+"""Time at which Madrid switches to another satellite, so that packets that wait at its old link arrive late."""
 
 
 def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic", **more: Any) -> lw.Run:
@@ -110,7 +110,8 @@ def test_door_reduces_for_what_is_lost(tmp_path):
 
 
 def jittered(folder: Path, detection: str) -> lw.Run:
-    """A transfer over a path on which packets overtake each other all the time; duplicate ACKs count, not time."""
+    """A transfer over a path on which packets overtake each other all the time; methods count duplicate ACKs instead of
+    time."""
     scenario = folder / f"{detection}.toml"
     scenario.write_text(
         'name = "jittered"\n[run]\nduration = "10 s"\n'
@@ -141,7 +142,7 @@ def test_ncr_sends_again_after_a_window_of_duplicate_acks(tmp_path, detection, s
     assert sacked >= 6
     assert again.sent_ns == pytest.approx(heard_ns, abs=2 * MS)
     new_pkts = (between.sent_ns > lost.sent_ns + RTT_NS + PACE_NS).sum()
-    # one new packet for each SACKed packet, or for every second one
+    # the sender sends one new packet for each SACKed packet, or for every second one
     assert new_pkts == pytest.approx(sacked * (1 if share == 1 / 2 else 1 / 2), abs=2)
 
 
@@ -185,11 +186,11 @@ receiver.shutdown(socket.SHUT_WR)
 def some_late(
     folder: Path, detection: str, late_ns: int, spacing_ns: int, profile: str, loss: str = "0 %"
 ) -> pd.DataFrame:
-    """Segments leave one by one; a random twentieth of them is delayed."""
+    """Segments are sent one by one; a random twentieth of them is delayed."""
     folder.mkdir(exist_ok=True)
     for name, text in (("delays.txt", "0\n" * 19 + "1\n"), ("writer.py", WRITER), ("reader.py", READER)):
         (folder / name).write_text(text)
-    # A quarter of 4.5 ms is longer than the delay of a late packet. The first window holds everything in flight.
+    # A quarter of 4.5 ms is longer than the delay of a late packet. The first window covers all packets in flight.
     share, one_way_ns = 1 / 20, 2_250_000
     # mean and standard deviation of two values
     delay_ns, jitter_ns = one_way_ns + round(late_ns * share), round(late_ns * (share * (1 - share)) ** 0.5)
@@ -231,7 +232,7 @@ def test_rack_of_the_drafts_takes_for_lost_what_is_overtaken_by_more_than_a_mill
     made = {each: some_late(tmp_path, each, late_ns, spacing_ns, "classic") for each in ("rack-draft", "rack-4.14")}
     # Neither timestamps nor DSACKs show that the retransmitted packet was only late.
     assert (spurious(made["rack-draft"]) >= 20) == found
-    # this holds as long as nothing is lost
+    # this result holds as long as no packet is lost
     assert spurious(made["rack-4.14"]) == 0
     assert spurious(some_late(tmp_path, "kernel", late_ns, spacing_ns, "linux")) == 0
 
@@ -252,14 +253,14 @@ def test_the_first_rack_counts_duplicate_acks_beside(tmp_path, detection):
 def test_rack_of_linux_4_14_waits_for_a_millisecond_only_while_something_is_lost(tmp_path, detection, found):
     sent = some_late(tmp_path, detection, LATE_NS, LONG_NS, "classic", loss="1 %")
     again = sent[sent.is_spurious.fillna(False)].seq
-    # Below three packets that arrive first, a packet is not declared lost by count
+    # If fewer than three later packets arrive first, a packet is not declared lost by count
     by_time = sent.is_late & (sent.extent_pkts < 3) & sent.seq.isin(again)
     assert (by_time.sum() >= 5) == found
     assert by_time.any() == found
 
 
 def test_pr_sends_again_beta_times_the_longest_rtt_after_it_was_sent(tmp_path):
-    # The largest RTT is the last one.
+    # With `pr_alpha` at 1 %, the estimate of the largest RTT is the last RTT.
     short = {"tcp.pr_alpha": "1 %"}
     waits_ns = {}
     for beta in (2, 3, 4):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurements of leowarp's own programs over a chain whose times can be computed by hand."""
+"""The measurements of leowarp's own programs, over a chain whose times can be computed by hand."""
 
 import hashlib
 import json
@@ -59,7 +59,7 @@ def sending_ns(*lengths_bytes: int) -> float:
 
 
 def answer_bytes(length: int) -> list[int]:
-    """Packet lengths of an answer that fits into the first window: header, then body."""
+    """Packet lengths of an answer that fits into the first window: the header, then the body."""
     full, rest = divmod(len(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n") + length, MSS_BYTES)
     return [*[HEADERS_BYTES + MSS_BYTES] * full, *([HEADERS_BYTES + rest] if rest else [])]
 
@@ -70,7 +70,7 @@ def request_bytes(path: str) -> int:
 
 
 PACKET_NS = sending_ns(1514)
-"""The kernel decides when pure acknowledgements leave; those of one round take less time than a packet."""
+"""The kernel decides when pure acknowledgements are sent; those of one round trip take less time than a packet."""
 
 
 def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_path):
@@ -84,14 +84,14 @@ def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_pat
         whole_ns = there_ns + DELAY_NS + sending_ns(*answer_bytes(10000))
         assert row.first_byte_ns - row.request_ns == pytest.approx(first_ns, abs=PACKET_NS)
         assert row.end_ns - row.request_ns == pytest.approx(whole_ns, abs=PACKET_NS)
-    # The first one includes the handshake.
+    # The first request includes the handshake.
     handshake_ns = rows["request_ns"] - rows["start_ns"]
     assert handshake_ns[0] == pytest.approx(2 * DELAY_NS + 2 * sending_ns(SYN_BYTES), abs=PACKET_NS)
     assert handshake_ns[1:].max() < 10_000, "there is a connection"
     flow = run.summary["flows"][0]
     assert (flow["transactions"], flow["transactions_failed"], flow["connections"]) == (3, 0, 1)
     assert flow["first_byte_p50_ns"] == int((rows["first_byte_ns"] - rows["start_ns"]).median())
-    # Programs and packets have the same clock; this is the connection's first byte at the receiver's host.
+    # Programs and packets use the same clock; this time is that of the connection's first byte at the receiver's host.
     connection = run.flows().iloc[1]
     assert 0 < rows["first_byte_ns"][0] - connection["first_byte_ns"] < 10_000
 
@@ -120,8 +120,8 @@ def test_an_object_is_asked_for_once_the_one_that_names_it_is_there(tmp_path):
     # epoll waits in whole milliseconds
     assert began.drop(["/", "/last"]).between(30 * MS, 32 * MS).all()
     assert 0 <= rows["start_ns"]["/last"] - rows["end_ns"]["/7"] < MS
-    # One of the eight uses the open connection, and three wait for a handshake. One object waits equally long for the
-    # first answer, and the last three wait for one more answer.
+    # One of the eight requests uses the open connection, and three wait for a handshake. One object waits for an answer
+    # on the open connection, which takes as long as a handshake; the last three objects wait for one more answer.
     waited_rtts = sorted(((rows["request_ns"] - rows["start_ns"]).drop(["/", "/last"]) / (2 * DELAY_NS)).tolist())
     assert waited_rtts == pytest.approx([0, 1, 1, 1, 1, 2, 2, 2], abs=0.15)
     assert rows["connection"].nunique() == 4
@@ -136,8 +136,8 @@ def test_by_http_2_all_objects_are_asked_for_at_once_over_one_connection(tmp_pat
     rows = run.measures(flow=0, kind="object").set_index("name")
     assert (len(rows), run.summary["flows"][0]["connections"]) == (21, 1)
     others = rows.drop("/")
-    # One round trip for all, plus the transmission of twenty answers: 600 bytes, and 34 bytes of two frames and the
-    # status.
+    # All requests together take one round trip, plus the transmission of twenty answers: 600 bytes, and 34 bytes of two
+    # frames and the status.
     assert (others["request_ns"] - rows["end_ns"]["/"]).max() < MS
     took_ns = others["end_ns"].max() - others["request_ns"].min()
     assert took_ns == pytest.approx(2 * DELAY_NS + sending_ns(20 * 634 * 1514 // 1448), abs=2 * PACKET_NS)
@@ -161,7 +161,7 @@ def test_by_http_3_a_page_takes_a_round_trip_for_each_generation_and_one_for_the
     flow = run.summary["flows"][0]
     assert (flow["pages"], flow["page_objects"], flow["connections"]) == (1, 5, 1)
     assert [each["kind"] for each in run.summary["flows"][1:]] == ["udp"]
-    # One round trip each for QUIC's handshake with TLS, the first object, and the others.
+    # QUIC's handshake with TLS, the first object, and the other objects take one round trip each.
     assert flow["page_load_p50_ns"] == pytest.approx(3 * 2 * DELAY_NS, abs=6 * MS)
 
 
@@ -230,7 +230,8 @@ def test_a_video_below_the_capacity_never_stalls_and_one_above_it_stalls_by_what
     flow = run.summary["flows"][0]
     assert (flow["segments"], flow["stalls"], flow["stalled_ns"], flow["bitrate_mean_bps"]) == (8, 0, 0, 4e6)
     segment_ns = sending_ns(500_000 * (HEADERS_BYTES + MSS_BYTES) // MSS_BYTES)
-    # Handshake, manifest, and a first window that is doubled until 500 kB have come: at most seven round trips.
+    # The bound contains the handshake, the manifest, and a first window that is doubled until 500 kB have arrived: at
+    # most seven round trips.
     assert segment_ns < flow["startup_ns"] < segment_ns + 7 * 2 * DELAY_NS
     # Time from the first picture to the last
     assert flow["client_end_ns"] == pytest.approx(5e8 + flow["startup_ns"] + 8e9, rel=0.02)
@@ -267,8 +268,8 @@ def test_a_cut_stalls_a_live_video_for_as_long_as_its_buffer_falls_short_and_put
     assert last["end_ns"] == before.loc[late - 1]["end_ns"] < 11e9
     assert stall["start_ns"] == last["end_ns"] + last["buffer_ns"]
     assert stall["end_ns"] == after["end_ns"][late]
-    # Packets that waited at the link continue after the outage. So the segment is late by the length of the outage plus
-    # the cost of the sender's timeouts.
+    # Packets that waited at the link continue after the outage. The segment is therefore late by the length of the
+    # outage plus the cost of the sender's timeouts.
     assert after["end_ns"][late] - before["end_ns"][late] == pytest.approx(5e9, abs=0.5e9)
     flow = cut.summary["flows"][0]
     assert flow["stalls"] == 1
@@ -289,7 +290,7 @@ def test_a_frame_takes_the_delay_and_the_sending_of_its_packets_and_a_cut_is_one
     cut = over_a_path(tmp_path / "cut", "send-frames {port}", client, (3, 4))
     flow = cut.summary["flows"][0]
     assert (flow["frames"], flow["frames_lost"], flow["freezes"]) == (150, 0, 1)
-    # The time from the last frame before the outage to the first after it; a part of it may have passed before the
-    # outage.
+    # The freeze lasts from the last frame before the outage to the first frame after it; a part of the frame interval
+    # may have passed before the outage.
     assert 1e9 - 20 * MS < flow["frozen_ns"] < 1e9 + 40 * MS
     assert flow["frame_delay_p99_ns"] > 900 * MS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mobile channel inside the guest: every packet gets the delay or loss that the channel model computed for it."""
+"""A mobile channel inside the guest: every packet must get the delay or loss that the channel model computed for it."""
 
 import numpy as np
 import pytest
@@ -61,9 +61,9 @@ def test_delays_and_losses_of_a_stream_are_those_that_the_channel_computed(both,
     row = np.searchsorted(rows.t_ns, begun_ns, side="right") - 1
     due_ns = begun_ns + TRANSMISSION_NS + rows.delay_ns[row]
     if resequencing:
-        # A lost packet also holds its followers, until the link gives it up.
+        # A lost packet also holds the packets behind it, until the link gives it up.
         due_ns = np.maximum.accumulate(due_ns)
-    # A packet in flight at the end neither arrived nor was lost.
+    # A packet in flight at the end has neither arrived nor been lost.
     known = due_ns < 20 * SECOND_NS
     lost = rows.loss_ratio[row] == 1
     assert (echoes["received_ns"].isna().to_numpy() == lost)[known].all()

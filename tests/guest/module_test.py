@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion controls of users: one that works, and every kind of fault."""
+"""Congestion controls of users: a module that works, and modules with every kind of fault."""
 
 import os
 import re
@@ -92,7 +92,8 @@ def test_a_module_may_include_the_kernels_own(tmp_path, built_kernel):
     source = tmp_path / "my_cubic.c"
     source.write_text(text)
     made = run(tmp_path, source, "my_cubic")
-    # The module is loaded in both runs, so that the guests differ only in the name. No window falls below 10.
+    # The module is loaded in both runs, so that the guests differ only in the name of the congestion control. The
+    # window never falls below 10 packets.
     kernels = lw.run(
         EXAMPLES / "chain.toml",
         {"guest.cc_modules": [str(source)], "run.duration": "5 s"},
@@ -182,7 +183,7 @@ def with_loss(tmp_path: Path, name: str, statement: str) -> Path:
         ("jumps", "((void (*)(void))(x - 1L))();",
          "panicked at 0x0, where no function is, with jumps_ssthresh of the module jumps in its", "module jumps"),
         ("bug", "BUG_ON(x);", " in bug_ssthresh of the module bug (BUG!)", "module bug"),
-        # A stack that overflows may overwrite anything, even the names of functions.
+        # A stack overflow may overwrite anything, even the names of functions.
         ("overflow", "x = deep(&x);", "the module overflow", "your module"),
     ],
 )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the guest kernel's modules and of users' modules: which are set, and which are refused."""
+"""Parameters of the guest kernel's modules and of users' modules: which ones are set, and which ones are refused."""
 
 import dataclasses
 import re
@@ -28,7 +28,7 @@ congestion_control = "cubic"
 
 
 def plan_of(tmp_path: Path, modules: dict[str, dict[str, str]]):
-    """A plan with these parameters, without the scenario's checks."""
+    """A plan with these parameters, made without the scenario's checks."""
     path = tmp_path / "scenario.toml"
     path.write_text(TEXT)
     return dataclasses.replace(scenario.resolve(scenario.load(path)), modules=modules)
@@ -39,8 +39,8 @@ def run(tmp_path: Path, plan) -> guest.GuestResult:
 
 
 def run_unchecked(tmp_path: Path, plan) -> guest.GuestResult:
-    """The guest finds the fault. This covers a kernel that cannot be inspected, and a parameter that only its module
-    can parse.
+    """The guest finds the fault. This test covers a kernel that cannot be inspected, and a parameter that only its
+    module can parse.
     """
     image = guest.guest_image("default")
     guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")
@@ -146,7 +146,7 @@ def own(tmp_path):
 
 
 def test_a_module_of_one_s_own_gets_its_parameters_and_the_run_s_zero(own):
-    # its flow starts at 0.5 s, the answer to the SYN comes 20 ms later, and the kernel then calls init
+    # the module's flow starts at 0.5 s, the answer to the SYN arrives 20 ms later, and the kernel then calls init
     found = re.search(r"own: gain 7, (\d+) ns after the origin", own("mine", 'gain = "7"'))
     assert found is not None
     assert 500_000_000 <= int(found[1]) < 530_000_000

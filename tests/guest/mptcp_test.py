@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multipath TCP over two stations: closed forms per subflow, one number for the connection, every packet of a flow."""
+"""Multipath TCP over two stations: closed forms per subflow, one number for the connection, and every packet assigned
+to a flow."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RATE_BPS = 20_000_000
-# The sky and the routes of madrid-tokyo, whose first change is at 30 s. Links between satellites and Tokyo's own carry
-# anything, so each subflow's bottleneck is the ground link of its own station.
+# The constellation and the routes of madrid-tokyo, whose first route change is at 30 s. Links between satellites and
+# Tokyo's ground link have no rate limit, so each subflow's bottleneck is the ground link of its own station.
 STATIONS = [
     {"name": "Madrid"},
     {"name": "Lisbon", "latitude": "38.7 deg", "longitude": "-9.1 deg"},
@@ -39,7 +40,8 @@ def run_of(folder: Path, flows: list[dict], changes: dict | None = None, name: s
 
 @pytest.fixture(scope="module")
 def both(ipv6_kernel, tmp_path_factory):
-    """A connection over two stations for 10 of 12 s, and its captures; pings of the second station beside."""
+    """A connection over two stations for 10 of the run's 12 s, and its captures; the second station also sends
+    pings."""
     return run_of(
         tmp_path_factory.mktemp("mptcp") / "run", [BOTH | {"stop": "10 s"}, SECOND, PING], {"observe.pcap": "both"}
     )
@@ -69,11 +71,12 @@ def test_each_subflow_gets_the_rate_of_its_own_bottleneck_and_the_connection_the
 
 def test_round_trips_are_those_of_each_path(both):
     first, second, ping = both.summary["flows"]
-    # Serialisation of the first segment and of its acknowledgement on the ground link of the station
+    # The tolerance covers the serialisation of the first segment and of its acknowledgement on the station's ground
+    # link
     for flow, source in ((first, "Madrid"), (second, "Lisbon")):
         least_ns = 2 * path_ns(both, source)
         assert least_ns < flow["rtt_min_ns"] < least_ns + 3_000_000
-    # A packet of the further interface goes by its own wire
+    # A packet of the second interface leaves over that interface's own wire
     assert 2 * path_ns(both, "Lisbon") < ping["rtt_min_ns"] < 2 * path_ns(both, "Lisbon") + 3_000_000
     assert path_ns(both, "Lisbon") != path_ns(both, "Madrid")
 
@@ -85,7 +88,8 @@ def test_a_subflow_keeps_its_order_and_every_packet_is_of_a_flow(both):
     packets, totals = both.table("packets").to_pandas(), both.table("linktotals").to_pandas()
     sent = packets[packets.direction == "data"].groupby("flow").size()
     assert packets[packets.direction == "data"].groupby("flow").path_id.nunique().max() == 1
-    # Each subflow leaves by the ground link of its own station, the pings by that of theirs, and nothing else does
+    # Each subflow leaves over the ground link of its own station, the pings over the ground link of theirs, and no
+    # other packet leaves
     for station, flows in (("Madrid", [0]), ("Lisbon", [1, 2])):
         links = [number for number, (a, _, kind) in enumerate(both.tables.directions) if (a, kind) == (station, "gsl")]
         entered = int(totals[totals.direction.isin(links)].offered_pkts.sum())
@@ -99,7 +103,7 @@ def test_two_runs_have_the_same_bytes_across_a_route_change(ipv6_kernel, tmp_pat
     assert len(files) > 10
     for file in files:
         assert (one.path / file).read_bytes() == (other.path / file).read_bytes(), file
-    # both subflows go on, each over its new path
+    # both subflows continue, each over its new path
     packets = one.table("packets").to_pandas()
     for flow in (0, 1):
         mine = packets[(packets.flow == flow) & (packets.direction == "data") & packets.received_ns.notna()]

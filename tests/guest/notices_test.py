@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices of route changes: their content, their arrival times, and the records of lost ones."""
+"""Notices of route changes: their content, their arrival times, and the records of lost notices."""
 
 import itertools
 import struct
@@ -72,7 +72,8 @@ def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
 
 
 def overtaken_wait_ns(run, change, t_ns: int) -> int:
-    """The wait in the notice to Madrid: until the acknowledgement of the last packet on the old path can be back."""
+    """The wait that the notice to Madrid states: until the acknowledgement of the last packet on the old path can be
+    back."""
     ways = Ways.of(run, change)
     at = ways.before.index(change.node)
     echoes = run.echoes().sort_values("index")
@@ -111,7 +112,7 @@ def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp
             assert notice.at_ns == carried_ns(ways, back[back.index(change.node) :], row.sent_ns)
             assert row.wait_ns == overtaken_wait_ns(run, change, row.t_ns)
         else:
-            # nothing was sent from Tokyo, so nothing is late
+            # Tokyo has sent no packet, so no packet is late
             assert row.wait_ns == 0
     totals = run.nodetotals()
     assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * FRAME_BYTES)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that reports which pages of its memory exist after a write to one page. Compiled by the tests: gcc -O1
+ * An init that reports which pages of its memory exist after a write to one page. The tests compile it: gcc -O1
  * -static.
  *
  * Writes `end.json`. The values `there`, `at_edge`, `beside` and `read` show each page of a region as a digit, which is

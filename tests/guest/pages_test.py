@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process gets its memory four pages at a time (guest/pages/ahead.c). Only the elapsed time shows this."""
+"""A process gets its memory four pages at a time (guest/pages/ahead.c). A program can notice this only by the elapsed
+time."""
 
 import pytest
 

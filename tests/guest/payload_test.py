@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The payload of transfers is not copied (guest/tcp/payload.c), unless some program may read it. Nothing else
-differs."""
+"""The payload of transfers is not copied (guest/tcp/payload.c), unless some program may read it. Apart from the copies,
+nothing differs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_run_whose_payload_is_seen_is_the_run_whose_payload_is_not_copied(tmp_
         for name, more in (("copied", seen), ("spared", {}))
     )
     files = {path.stem: path for path in (spared.path / "30-trace").glob("*.parquet")}
-    # Longer frames fill portions of the truth sooner, and bins are written as portions come.
+    # Longer frames fill the chunks of packet truth sooner, and bins are written as chunks arrive.
     order = [(column, "ascending") for column in ("t_ns", "flow", "direction")]
     name = files.pop("bins").name
     bins = [pq.read_table(run.path / "30-trace" / name).sort_by(order) for run in (copied, spared)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in the guest get random numbers from their own stream, and time passes while they poll."""
+"""Programs in the guest get random numbers from their own stream, and virtual time passes while they poll."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ except OSError as error:
 
 
 def stream_of_programs(seed: int, size: int) -> bytes:
-    """The first random bytes that programs get: FNV-1a over seed, name and 1, then splitmix64."""
+    """The first random bytes that programs get, computed by FNV-1a over seed, name and 1, and then by splitmix64."""
     mask = 2**64 - 1
     state = 0xCBF29CE484222325
     for byte in seed.to_bytes(8, "little") + b"programs" + (1).to_bytes(8, "little"):

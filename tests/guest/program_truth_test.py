@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program with the same system calls as leowarp's own transfer sends and receives the same packets at the same
+"""A program with the same system calls as leowarp's own transfer must send and receive the same packets at the same
 times."""
 
 import sys
@@ -16,7 +16,7 @@ PYTHON = Path(sys.executable).resolve()
 SIZE_BYTES = 5_000_000
 START_NS = 1_000_000_000
 CLOCK_NS = 256
-"""A program's reading of the clock takes this time. leowarp's own flow does not read it before it connects."""
+"""A program's reading of the clock takes 256 ns. leowarp's own flow does not read the clock before it connects."""
 SCENARIO = """
 name = "same"
 [run]
@@ -50,7 +50,8 @@ sender.sendall(data)
 sender.shutdown(socket.SHUT_WR)
 sender.recv(1)
 """
-# The instant of the reader's wake-up decides when its host opens the window again, as in crates/agent/src/flows/tcp.rs.
+# The instant at which the reader wakes decides when its host opens the window again, as in
+# crates/agent/src/flows/tcp.rs.
 SERVER = """
 import ctypes, socket, struct, sys
 
@@ -70,7 +71,8 @@ receiver.shutdown(socket.SHUT_WR)
 
 
 def packets(folder: Path, flow: str):
-    """Both directions' packets of the run's one connection, in order of sending; times from its first packet on."""
+    """The packets of both directions of the run's one connection, in order of sending, with times relative to its first
+    packet."""
     folder.mkdir()
     (folder / "scenario.toml").write_text(SCENARIO + flow)
     run = lw.run(folder / "scenario.toml", (), folder / "run", report=False, progress=False, trust=True)

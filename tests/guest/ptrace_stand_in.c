@@ -3,9 +3,9 @@
  * A stand-in for the host kernel, compiled together with guest/host/registers.c and shortcut.c: `ptrace_stand_in BYTES
  * CASE`.
  *
- * It answers the requests for NT_X86_XSTATE as Linux does (ptrace_regset() in kernel/ptrace.c, xstateregs_set() in
- * arch/x86/kernel/fpu/regset.c), for an XSAVE area of BYTES bytes, and counts them. Exit status 0: the case passes.
- * Otherwise the last line names the failed condition.
+ * The stand-in answers the requests for NT_X86_XSTATE as Linux does (ptrace_regset() in kernel/ptrace.c,
+ * xstateregs_set() in arch/x86/kernel/fpu/regset.c), for an XSAVE area of BYTES bytes, and counts them. Exit status 0
+ * means that the case passes. With any other status, the last line names the failed condition.
  */
 #include <elf.h>
 #include <errno.h>
@@ -201,7 +201,7 @@ static void answers(unsigned char *buffer, long result)
 	check(guest_sets(buffer) == 0, "setting the registers");
 }
 
-/* Consecutive system calls of a process with one thread: only the result is written */
+/* Successive system calls of a process with one thread: only the result is written */
 static void system_calls(void)
 {
 	static unsigned char buffer[GUEST_BYTES];
@@ -216,7 +216,9 @@ static void system_calls(void)
 	check(pokes == 10 && general_writes == 0, "more than the result was written");
 }
 
-/* A result that would make the host restart the system call, or any other change: all registers are written */
+/*
+ * All registers are written after a result that would make the host restart the system call, and after any other change
+ */
 static void restarts(void)
 {
 	static unsigned char buffer[GUEST_BYTES];

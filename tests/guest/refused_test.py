@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each recorded reason why a cure did nothing at a route change is made to happen once.
+"""The test provokes each recorded reason why a cure did nothing at a route change.
 
 A constellation itself gives only one of these cases: paths that meet behind a link without delay and rate. For the
-others the test changes an entry of a node or a link in the timeline, which is all that the guest gets.
+other cases, the test changes an entry of a node or a link in the timeline, which is the guest's only input.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ OLD = "s-00-05"
 
 
 def the_old_way_ends(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The satellite before it no longer has an entry for Tokyo."""
+    """Event: the satellite that Madrid leaves no longer has an entry for Tokyo."""
     [route, *_] = [row for row in events if row["event"] == "route" and row["t_ns"] == AT_NS]
     return route | {"node": OLD, "destination": "host:Tokyo", "next_hop": None, "path_id": None}
 
 
 def the_old_way_comes_back(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The satellite before it sends packets for Tokyo back to Madrid."""
+    """Event: the satellite that Madrid leaves sends packets for Tokyo back to Madrid."""
     return the_old_way_ends(events) | {"next_hop": "Madrid"}
 
 
 def the_old_link_is_down(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The link before it goes down at the change, but packets that it holds still arrive."""
+    """Event: the link to the satellite that Madrid leaves goes down at the change, but packets that the link holds
+    still arrive."""
     [link] = [row for row in events if row["event"] == "link" and {row["a"], row["b"]} == {OLD, "Madrid"}]
     return link | {"t_ns": AT_NS, "up": False, "on_down": "drain"}
 
@@ -74,7 +75,7 @@ def changed(monkeypatch):
 
 
 def at_madrid(run, frame):
-    """The row of Madrid's entry for Tokyo. Other entries change at the same instant."""
+    """The row of the table for Madrid's entry for Tokyo. Other entries change at the same instant."""
     directions = [number for number, (a, _, _) in enumerate(run.tables.directions) if a == "Madrid"]
     [row] = frame[(frame.host == "host:Tokyo") & frame.from_direction.isin(directions)].itertuples(index=False)
     return row
@@ -104,13 +105,13 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
 
 
 def test_ways_that_meet_behind_a_link_without_time_have_no_marker_and_packets_are_late(tmp_path):
-    # on the path to Madrid they meet at its station, behind ground links that take no time
+    # on the path to Madrid, the old and the new path meet at Madrid's station, behind ground links that take no time
     run = made(tmp_path, AT_THE_STATION, {"end_marker": True}, **{"ground.rate": "unshaped", "ground.delay": "zero"})
     merges = run.merges()
     [row] = merges[merges.host == "host:Madrid"].itertuples(index=False)
     assert row.refused == "no_time"
     assert pd.isna(row.marker)
-    # on the path to Tokyo they meet at a satellite, where packets wait
+    # on the path to Tokyo, the two paths meet at a satellite, where packets wait
     assert pd.isna(at_madrid(run, merges).refused)
     assert late_pkts(received(run)) == 0
     assert {key: found.wrong for key, found in crosscheck(run).items() if found.wrong} == {}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * An init whose processes and threads keep different values in all vector registers, across system calls that switch to
- * another one. Compiled by the tests: gcc -O1 -static.
+ * another process or thread. The tests compile it: gcc -O1 -static.
  *
  * A token travels round a ring of pipes through four processes, the last of which has three further threads. Each
- * member fills its registers, reads the token (all others run meanwhile, with other values), passes it on, and checks
- * its registers. In each round the first member sends the others a signal while they wait for the token. The signal
- * handler overwrites the registers.
+ * member fills its registers, reads the token (all other members run meanwhile, with other values), passes it on, and
+ * checks its registers. In each round the first member sends the others a signal while they wait for the token. The
+ * signal handler overwrites the registers.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -96,7 +96,7 @@ static void overwrite(int number)
 	interrupted = 1;
 }
 
-/* Whether a member found its values again after each of its turns */
+/* Whether a member of the ring found its values again after each of its turns */
 static int ring(int member)
 {
 	int from = pipes[member][0], to = pipes[(member + 1) % MEMBERS][1];
@@ -110,7 +110,7 @@ static int ring(int member)
 		for (size_t i = 0; i < sizeof(in); i++)
 			((unsigned char *)&in)[i] = (unsigned char)(member * 37 + round * 11 + i * 3 + i / 64);
 		memset(&out, 0, sizeof(out));
-		/* To all except init and the sender */
+		/* The signal goes to all processes except init and the sender */
 		if (member == 0 && kill(-1, SIGUSR1))
 			return 0;
 		result = width == AVX512 ? pass_avx512(&in, &out, from, to, &token) :

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp.reordering` on the receiver's capture alone gives the same numbers as the guest's packet truth."""
+"""`leowarp.reordering` on the receiver's capture alone must give the same numbers as the guest's packet truth."""
 
 import pyarrow.parquet as pq
 import pytest

@@ -72,8 +72,8 @@ def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
 # Tests RFC 4737, 5.4 (three duplicate acknowledgements).
 def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     # 30 packets, one per millisecond, take a path of 100 ms, and the next 50 a path of 10 ms. The 50 packets arrive 40
-    # to 89 ms after the first packet was sent, and the 30 packets after 100 to 129 ms. The last 20 packets take a path
-    # of 200 ms.
+    # to 89 ms after the first packet was sent, and the 30 packets 100 to 129 ms after it. The last 20 packets take a
+    # path of 200 ms.
     old, new = 30, 50
     plan = plan_of(tmp_path, SWAP)
     # each switch is half a millisecond before the first packet over the new path, so the order within an instant does
@@ -89,16 +89,18 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     assert whole.mean_displacement_pkts == 2 * old * new / 100
     shares = np.array([old, new, 20]) / 100
     assert whole.entropy_nats == pytest.approx(-(shares * np.log(shares)).sum())
-    # the first late packet follows all 50; each other late packet follows one of its own block
+    # the first late packet directly follows all 50 packets of the other block; each other late packet directly follows
+    # a packet of its own block
     assert bars(densities, N_REORDERING) == dict.fromkeys(range(1, 11), 1)
     assert whole.reordered3_pkts == 1
-    # since the first overtaker, the i-th late packet follows the whole block and the late packets before it
+    # counted from the first overtaking packet, the i-th late packet follows the whole block and the late packets before
+    # it
     assert bars(densities, EXTENT) == dict.fromkeys(range(new, new + old), 1)
     # 50 arrivals fill the buffer; the first late packet finds it full, and only the last one empties it
     assert bars(densities, RBD) == {0: 21, **dict.fromkeys(range(1, new), 1), new: old}
     assert (whole.discontinuities, whole.runs, whole.byte_offset_max_bytes) == (1, old, 56 * new)
     # the first packet was sent 30 ms before the block, over a path that is 90 ms longer: it is 60 ms late, and each
-    # next one 1 ms more
+    # next packet 1 ms more
     assert whole.late_time_max_ns == pytest.approx((60 + old - 1) * MS, abs=2000)
     assert tables["echoes"].to_pandas()["received_ns"].notna().all()
 
@@ -201,7 +203,8 @@ def test_more_echoes_than_their_numbers_are_matched_and_measured(tmp_path):
     assert rows[rows.scope == WINDOW].sent_pkts.sum() == 70_000
     densities = trace.read(run.path / "30-trace", "densities").to_pandas()
     whole = bars(densities, RD)
-    # the longest of the 16384 draws is 9.4 deviations, 155 packets: no displacement reaches the threshold of 1000
+    # the longest of the 16384 random delays is 9.4 deviations, 155 packets: no displacement reaches the threshold of
+    # 1000
     assert sum(whole.values()) == 70_000
     assert sum(displacement * pkts for displacement, pkts in whole.items()) == 0
     # The run ends one second after the last packet was sent.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same plan gives the same bytes in another directory, as another user, and beside other work."""
+"""The same plan must give the same bytes in another directory, as another user, and beside other work."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from leowarp.guest.building.agent import agent
 pytestmark = pytest.mark.guest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two-changes.toml"
-# Long enough for the route change at 30 s with its late packets, retransmissions and DSACKs
+# The run is long enough for the route change at 30 s with its late packets, retransmissions and DSACKs
 DURATION = "40 s"
 
 
@@ -72,12 +72,12 @@ def test_an_ordinary_user_gets_the_same_bytes(tmp_path, made):
     first = lw.run(EXAMPLE, {"run.duration": "3 s"}, tmp_path / "root", report=False, progress=False)
     home = Path(tempfile.mkdtemp(prefix="leowarp-user-"))
     try:
-        # the other user gets root's build, so that nothing is built twice
+        # the other user gets the build of root, so that no file is built twice
         for kind, entry in (("kernel", building.kernel().program.parent), ("agent", agent().program.parent)):
             shutil.copytree(entry, home / "cache" / kind / entry.name)
         shutil.copy(first.path / "00-plan.toml", home / "plan.toml")
         subprocess.run(["chown", "-R", "65534:65534", home], check=True)
-        # the interpreter may be in root's home, so the user gets read access to it alone
+        # the interpreter may be in root's home directory, so the user gets read access to it alone
         read_only = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
         user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *read_only)
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LEOWARP_CACHE": str(home / "cache")}

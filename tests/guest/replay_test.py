@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replayed trace is exact: probes meet its delays, packets its capacity."""
+"""A replayed trace is exact: probes get the delays of the trace, and packets its capacity."""
 
 from pathlib import Path
 
@@ -63,10 +63,10 @@ def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
 
 
 def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahimahi(tmp_path):
-    """Both files are shorter than the run and start again, each after its own length."""
+    """Both files are shorter than the run, and each file starts again after its own length."""
     dice = np.random.default_rng(5)
     delay_ms = dice.integers(8, 40, 230)
-    # Each millisecond has up to six opportunities, and sometimes there are none for 30 ms.
+    # Each millisecond has up to six sending opportunities, and sometimes there are none for 30 ms.
     per_ms = dice.integers(1, 7, 1_900)
     for begin in dice.integers(100, 1_800, 5):
         per_ms[begin : begin + 30] = 0
@@ -85,8 +85,8 @@ def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahim
 
     arrived_ns = np.sort(run.echoes(1)["received_ns"].dropna().to_numpy())
     opportunities_ns = np.add.outer(np.arange(4) * len(per_ms), times_ms).ravel() * MS
-    # A packet whose 1500 bytes are served by k ms arrives 5 ms later. `begun` is the instant after which the queue is
-    # never empty.
+    # A packet whose 1500 bytes are sent by millisecond k arrives 5 ms later. `begun` is the instant after which the
+    # queue is never empty.
     for begin_ms in range(600, 4_900, 37):
         window_ns = np.array([begin_ms, begin_ms + 1_000]) * MS
         delivered = np.diff(np.searchsorted(arrived_ns, window_ns + 5 * MS, side="right"))
@@ -122,7 +122,7 @@ def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, 
     ping = f'[[flows]]\nkind = "ping"\nsource = "{source}"\ndestination = "{"AB".replace(source, "")}"\n'
     run = replayed(tmp_path, 'file = "pings.txt"\n', ping + 'interval = "10 ms"\n', "30.8 s")
     again_ns, settled = round_trips(run)[1], slice(0, 3_000)
-    # Each recorded probe is met exactly once, because the recorded ping also sent one every 10 ms.
+    # Each recorded probe is repeated exactly once, because the recorded ping also sent a probe every 10 ms.
     assert np.array_equal(np.isnan(again_ns)[settled], np.isnan(rtt_ns)[settled])
     assert 0 < np.isnan(rtt_ns)[settled].sum() < 300
     assert np.nanmax(np.abs(again_ns - rtt_ns[: len(again_ns)])[settled]) <= WITHIN_NS
@@ -132,7 +132,8 @@ def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, 
 
 
 def test_losses_that_bunch_are_counted_as_the_links_and_hurt_cubic_more_than_bbr(tmp_path):
-    # Gilbert and Elliott: everything is lost for 16.7 ms, 2.56 % of the time, over a geostationary path.
+    # The loss model of Gilbert and Elliott: all packets are lost for 16.7 ms at a time, in total 2.56 % of the time,
+    # over a geostationary path.
     dice = np.random.default_rng(5)
     rows, t_s, gone_s = [], 0.0, 0.0
     while t_s < 60:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.guest
 def resequenced(
     arrivals: Iterable[tuple[int, int]], delay_ns: int, may_wait: Set[int] | None = None
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """Release time of each of the packets 0, 1, ..., given (arrival, number), and the counts.
+    """Release time of each of the packets 0, 1, ..., computed from (arrival, number), and the counts.
 
     Under the advanced algorithm, only packets of a new path (`may_wait`) wait.
     """
@@ -77,7 +77,7 @@ def test_the_algorithm_by_hand():
 
 
 def test_the_advanced_algorithm_by_hand():
-    # packet 2 came by the old path, so 1 is lost; packet 4 came by the new path, and waits for 3
+    # packet 2 took the old path, so 1 is lost; packet 4 took the new path, and waits for 3
     left, did = resequenced([(1, 0), (2, 2), (3, 4), (6, 3), (7, 6), (20, 5)], 5, {4, 6})
     assert left == {0: 1, 2: 2, 3: 6, 4: 6, 6: 12, 5: 20}
     assert did == {"waited_pkts": 2, "given_up_pkts": 2, "late_pkts": 1, "longest_ns": 5}
@@ -97,7 +97,7 @@ def test_each_packet_leaves_when_the_algorithm_says(tmp_path, change, delay, by)
     assert (order["source_host"], order["destination_host"]) == ("host:Madrid", "host:Tokyo")
     assert order["numbered_pkts"] == 40
     assert (order["protocol"] == 17) == (by == "flow")
-    # the queue at the station takes longer than 4 ms
+    # the queue at the station takes longer than 4 ms to drain
     assert (late_pkts(received(run)) == 0) == (delay == "50 ms" or change is AT_A_SATELLITE)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least retransmission timeout (net.ipv4.tcp_rto_min_us), which a scenario sets like any other sysctl of a host."""
+"""The minimum of the retransmission timeout (net.ipv4.tcp_rto_min_us), which a scenario sets like any other sysctl of a
+host."""
 
 import pytest
 
@@ -8,7 +9,7 @@ import leowarp as lw
 pytestmark = pytest.mark.guest
 
 MS, S = 1_000_000, 1_000_000_000
-# A path of 40 ms there and back on which nothing arrives from 2 s on
+# A path with an RTT of 40 ms, on which no packet arrives from 2 s on
 TABLE = "t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio\n0,20,100,0,0\n2,20,100,1,0\n"
 
 
@@ -16,7 +17,7 @@ def timeout(folder, floor_ms, section):
     """The RTO before the outage, its distance from the smoothed RTT, and the time from the last ACK to the timeout, all
     in ms."""
     (folder / "path.csv").write_text(TABLE)
-    sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # no tail loss probe, which would be sent earlier
+    sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # no tail loss probe is sent, because it would precede the timeout
     if floor_ms is not None:
         sysctls += f'"net.ipv4.tcp_rto_min_us" = "{1000 * floor_ms}"\n'
     (folder / "floor.toml").write_text(

@@ -110,7 +110,7 @@ def test_a_command_says_what_it_says_in_virtual_time_and_its_exit_code_is_ours(s
     assert ran.returncode == 7
     assert ran.stderr.endswith(b"no\n")
     trips = re.findall(rb"from B \(10\.1\.0\.2\): icmp_seq=\d ttl=61 time=(\S+) ms", ran.stdout)
-    # 84 bytes and an Ethernet header at 20 Mbit/s each way, twice, and 10 ms four times.
+    # The round trip is 84 bytes and an Ethernet header at 20 Mbit/s on two links each way, and 10 ms four times.
     assert [float(trip) for trip in trips] == pytest.approx([40.2] * 3, abs=0.1)
 
 
@@ -151,7 +151,7 @@ def test_the_terminal_has_its_size_job_control_and_signals(scenario, spawn):
     # The test sends the signal itself, because its terminal is no process's controlling terminal.
     screen.process.send_signal(signal.SIGWINCH)
     screen.type(b"sh -c 'echo ready; read x; echo got $x; kill -TSTP $$; echo back; read y; echo got $y'\r")
-    # Input that arrives while bash still reads its line does not reach the command that bash starts.
+    # Input that arrives while bash still reads its line would not reach the command that bash starts.
     screen.until(b"ready\r\n")
     screen.type(b"one\r")
     screen.until(b"got one\r\n")

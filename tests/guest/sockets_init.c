@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that checks which bytes guest/tcp/payload.c does not copy, and what guest/tcp/sockets.c reports about
- * sockets.
- * Compiled by the tests: gcc -O1 -static. end.json has one number per answer.
+ * An init that checks which bytes guest/tcp/payload.c does not copy, and which values guest/tcp/sockets.c reports about
+ * sockets. The tests compile it: gcc -O1 -static. end.json has one number per answer.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,10 +25,10 @@
 #define BYTES 1024
 #define INFO_AT 32
 #define CC_AT 8
-/* Number of answer bytes that follow after a sleeping read */
+/* Number of answer bytes that follow the length after a sleeping read */
 #define LENGTH_BYTES 8
 
-/* The unread range is in the middle; the bytes beside it are copied */
+/* The named range is in the middle of the memory; the bytes beside it are copied */
 static unsigned char memory[3][BYTES], got[2 * BYTES];
 static int pair[2];
 
@@ -55,7 +54,7 @@ static int arrived(const unsigned char *first, const unsigned char *second)
 	return same;
 }
 
-/* Whether an answer of the file equals that of getsockopt */
+/* Whether an answer of /proc/leolink/sockets equals that of getsockopt */
 static int is_told(const unsigned char *answer, int fd)
 {
 	unsigned char said[1024];

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of many sockets by one call equal getsockopt's values. Sent data is copied except for the named range."""
+"""Samples of many sockets by one call must equal getsockopt's values. Sent data are copied except for the named
+range."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ BYTES = 1024
 
 @pytest.fixture(scope="module")
 def found(end_of, tmp_path_factory):
-    """What sockets_init.c found."""
+    """The `end.json` of sockets_init.c."""
     return end_of("sockets_init", tmp_path_factory.mktemp("sockets"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel `stock`, without leowarp's clock and links, agrees with the default kernel over netem links.
+"""The kernel `stock`, without leowarp's clock and links, must agree with the default kernel over netem links.
 tools/stock.py compares all cases."""
 
 from pathlib import Path

@@ -44,7 +44,7 @@ def started(spawn, tmp_path):
 
 
 def rows(folder: Path) -> dict[str, int]:
-    """Run id to number, for the runs that have a row."""
+    """Maps the run id to the run's number, for the runs that have a row."""
     found = {}
     for line in (folder / "out" / "journal.jsonl").read_text().splitlines():
         row = json.loads(line)
@@ -94,7 +94,7 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
     assert frame["status"].tolist() == ["ok"] * 6
     assert before.items() <= dict(zip(frame["run_id"], frame.index, strict=True)).items()
     assert set(frame["flow0_bytes"]) == {1_000_000}
-    # 1 MB, in slow start from 10 segments and with 100 ms in one direction, takes 0.9 s at least.
+    # A transfer of 1 MB, in slow start from 10 segments and with 100 ms in one direction, takes 0.9 s at least.
     assert frame["flow0_completion_ns"].between(800_000_000, 3_000_000_000).all()
 
     for number in (2, 3):
@@ -110,7 +110,7 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
     assert status == 0, told
     assert set(told["files"].values()) == {"as listed"}
     assert len(told["second_runs"]) == 2
-    # A changed row is found.
+    # The test changes a row, and `verify` must find the change.
     (path,) = (tmp_path / "out" / "results" / "pacing=internal").glob("*.parquet")
     table = pq.ParquetFile(path).read()
     place = table.column_names.index("flow0_completion_ns")

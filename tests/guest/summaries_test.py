@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that keep only their summary have the numbers of whole runs, and do not suffer from the failure of another
-run."""
+"""Runs that keep only their summary must have the numbers of whole runs, and must not suffer from the failure of
+another run."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_a_summary_alone_and_a_run_directory_have_the_same_numbers(tmp_path):
 
 
 def test_a_run_finds_nothing_of_the_run_before_it(tmp_path):
-    # Rows of capacity (tables.bin), then a module's parameter, then neither
+    # These plans have rows of capacity (tables.bin), then a module's parameter, then neither
     path = EXAMPLES / "starlink-new-york-london.toml"
     tables = scenario.resolve(scenario.load(path, {"run.duration": "2 s"}))
     other = plan_of(

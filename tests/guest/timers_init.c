@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * An init that waits for a datagram that never comes, with timeouts of the kernel's timer wheel (SO_RCVTIMEO) that
- * start in the middle of many ticks. Compiled by the tests: gcc -O1 -static. end.json has the tick in which each wait
- * began and its length.
+ * start in the middle of many ticks. The tests compile it: gcc -O1 -static. end.json has the tick in which each wait
+ * began, and the length of the wait.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -40,8 +40,8 @@ int main(void)
 		return 5;
 	n = sprintf(end, "{\"ok\": true, \"virtual_ns\": 0, \"warnings\": [], \"waits\": [");
 	for (int i = 0; i < WAITS; i++) {
-		/* The longest wait that can end at any tick, and the first that is rounded to 8 ticks (LVL_START of
-		 * kernel/time/timer.c) */
+		/* The longest wait that can end at any tick, and the shortest wait that is rounded to 8 ticks
+		 * (LVL_START of kernel/time/timer.c) */
 		struct timeval patience = { .tv_usec = 62000 + 1000 * (i % 2) };
 		int64_t tick = now_ns() / TICK_NS + 1, middle_ns = tick * TICK_NS + TICK_NS / 2;
 		struct timespec until = { middle_ns / 1000000000, middle_ns % 1000000000 };

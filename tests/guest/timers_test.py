@@ -20,7 +20,7 @@ def test_timers_below_63_ticks_end_with_a_tick_and_others_with_an_eighth_tick(en
     ends_ns = [tick * TICK_NS + TICK_NS // 2 + waited_ns for tick, waited_ns in longer]
     rounded = [end_ns for end_ns in ends_ns if end_ns % (8 * TICK_NS) < READINGS_NS]
     # After another timer has expired, the wheel's own time is one tick ahead for the rest of that tick. Relative to the
-    # wheel's time, 63 ticks are 62. The kernel's housekeeping has such a timer each 104 ticks (tcp_orphan_update).
+    # wheel's time, 63 ticks are 62. The kernel's housekeeping has such a timer every 104 ticks (tcp_orphan_update).
     early = [waited_ns for _, waited_ns in longer if waited_ns < 63 * TICK_NS + TICK_NS // 2 + READINGS_NS]
     assert len(rounded) + len(early) == len(longer)
     assert 0 < len(early) < len(longer) // 20

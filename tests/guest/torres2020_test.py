@@ -14,8 +14,8 @@ from leowarp_studies.torres2020.runs import PROBE_SCENARIO
 pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
-"""The number of packets gives MD with a standard error of 0.5 %. At 0.6 ms, the MD of the exponential distribution is
-already 2.5 % below the closed form. So this case uses all of the study's packets."""
+"""With this number of packets, MD has a standard error of 0.5 %. At 0.6 ms, the MD of the exponential distribution is
+already 2.5 % below the closed form. This case therefore uses all packets of the study's probe."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 
@@ -35,7 +35,7 @@ def plan_of(distribution: str, jitter_us: int):
 
 @pytest.fixture(scope="module")
 def probes(tmp_path_factory):
-    """(MD, E_r) by distribution and jitter in us, and the directory of one whole run."""
+    """(MD, E_r) by distribution and jitter in us, and the directory of one complete run."""
     folder = tmp_path_factory.mktemp("probes")
     keys = [(name, jitter_us) for jitter_us in (*INSIDE_US, *OUTSIDE_US) for name in simulation.DISTRIBUTIONS]
     plans = [plan_of(*key) for key in keys]

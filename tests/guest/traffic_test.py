@@ -63,7 +63,7 @@ def test_pairs_and_the_matrix_are_sums_over_packets(run, data):
     for row in pairs.itertuples():
         mine = [flow for flow in flows if (flow["source"], flow["destination"]) == (row.source, row.destination)]
         assert row.flows == len(mine)
-        # Only within the flow's life: packets that arrive after a cut-off do not count.
+        # Only packets in the flow's lifetime count: packets that arrive after a cut-off do not.
         carried = sum(
             int(came.loc[came["received_ns"] <= flow["stop_ns"], "len_bytes"].sum())
             for flow in mine
@@ -76,5 +76,5 @@ def test_pairs_and_the_matrix_are_sums_over_packets(run, data):
         sent = data[data["flow"].isin([flow["flow"] for flow in mine])]
         assert row.retransmissions_pkts == sent["is_retransmission"].sum()
         assert row.lost_pkts >= sent["drop_cause"].notna().sum()
-        # Over the life of a pair, its goodput does not exceed the rate of one link.
+        # Over the lifetime of a pair, its goodput does not exceed the rate of one link.
         assert row.goodput_mean_bps * (1448 + LEAST_HEADERS_BYTES) / 1448 < run.plan.ground.rate_bps

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init whose children have threads that read each other's entries in /proc. The last thread of a child wakes the init and
- * frees these entries. The init frees them, too, and waits for the thread (release_task, shrink_dcache_parent). Then the
- * init makes two long writes. Compiled by the tests; end.json has the times that the writes take.
+ * An init whose children have threads that read each other's entries in /proc. The last thread of a child wakes the
+ * init and frees these entries. The init frees them, too, and waits for the thread (release_task,
+ * shrink_dcache_parent). Afterwards, the init makes two long writes. The tests compile it; end.json has the times that
+ * the writes take.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -24,7 +25,7 @@
 #define THREADS 4
 #define MIB (1 << 20)
 
-/* A wakeup gives the init the processor at once, by its priority or by its shorter time slice. */
+/* A wakeup gives the init the processor at once, because of its priority or its shorter time slice. */
 static const struct {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -51,7 +52,7 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* Read a file of each thread, so that the kernel caches its directory entries. */
+/* Read a file of each thread, so that the kernel caches the thread's directory entries. */
 static void look(const char *process)
 {
 	char name[400], text[4096];
@@ -91,11 +92,11 @@ static void child(void)
 	for (long i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, thread, (void *)i))
 			_exit(9);
-	/* the process ends with the last of them */
+	/* the process ends when its last thread ends */
 	pthread_exit(NULL);
 }
 
-/* The time of one write, in which the kernel calls cond_resched() once in 4 KiB. */
+/* The virtual time of one write, in which the kernel calls cond_resched() once per 4 KiB. */
 static int64_t work_ns(int mib)
 {
 	static char text[MIB];

@@ -13,5 +13,5 @@ def test_a_parent_and_a_thread_that_free_the_same_entries_of_proc_both_end(end_o
     end = end_of("turns_init", guest_directory, "-pthread", *flags)
     # A child's last thread sleeps for 4 ms, and up to 50 us longer (timer slack)
     assert 4_000_000 < end["longest_ns"] < 4_100_000
-    # 9,984 turns and 10,240
+    # the two writes have 9,984 and 10,240 turns
     assert end["work_ns"] == [READING_NS, READING_NS + 1000]

@@ -21,13 +21,13 @@ pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
-# Build tools that a user's machine may lack. The wheel must not need them.
+# Build tools that a user's machine may lack. The wheel must not need these tools.
 TOOLS = ("gcc", "cc", "ld", "make", "cargo", "rustc", "nm", "flex", "bison")
 
 
 @pytest.fixture(scope="module")
 def wheel() -> Iterator[Path]:
-    """The wheel, in a directory that every user may read (pytest's own are private)."""
+    """The wheel, copied to a directory that every user may read (pytest's own directories are private)."""
     with tempfile.TemporaryDirectory(prefix="leowarp-wheel-") as scratch:
         os.chmod(scratch, 0o755)
         command = [sys.executable, ROOT / "tools" / "wheel.py", scratch]
@@ -90,8 +90,8 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     python = environment / "bin" / "python"
     install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", wheel]
     subprocess.run(install, check=True)
-    # The libraries come from this environment, behind the packages of the new one. leowarp itself must come from the
-    # new one.
+    # The libraries come from this environment, and follow the packages of the new environment in the search path.
+    # leowarp itself must come from the new environment.
     (site_packages,) = environment.glob("lib/python*/site-packages")
     (site_packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     programs = home / "bin"
@@ -122,7 +122,7 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     summary = json.loads((home / "run" / "summary.json").read_text())
     assert summary["virtual_s"] == 5
     assert not (home / "run" / "INCOMPLETE").exists()
-    # The installed package has the commit and the files of the checkout.
+    # The installed package must state the commit and the files of the checkout.
     assert json.loads((home / "run" / "manifest.json").read_text()).items() >= sources().items()
     (home / "arrivals.txt").write_text("1\n3\n2\n4\n")
     assert json.loads(run("reorder", "arrivals.txt", "--threshold", "3", "--json"))["reordered_ratio"] == 0.25

@@ -21,7 +21,8 @@ def completed(path, warning="look twice"):
 
 @pytest.fixture(scope="session")
 def synthetic(tmp_path_factory):
-    """Writes the synthetic run of a scenario: `synthetic(PLAN_TOML)`. Without a named directory it takes a new one."""
+    """Writes the synthetic run of a scenario: `synthetic(PLAN_TOML)`. Without a named directory, it uses a new
+    directory."""
 
     def write(toml=PLAN_TOML, path=None, **completion):
         path = tmp_path_factory.mktemp("runs") / "run" if path is None else path
@@ -48,7 +49,7 @@ def page(run_dir, tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, page):
-    """Opens the page at an instant, paused: `opened("t=20")`."""
+    """A function that opens the page at an instant, paused: `opened("t=20")`."""
 
     def open_(fragment="t=20", **options):
         return browser.open(f"{page}#{fragment}", **options)

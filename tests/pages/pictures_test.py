@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages are compared with reviewed pictures; `make pictures` renews these.
+"""Pages are compared with reviewed pictures; `make pictures` renews the pictures.
 
-A deliberate fault in a drawing makes each comparison fail (`test_a_fault_in_a_drawing_is_seen`).
+The test `test_a_fault_in_a_drawing_is_seen` checks that a deliberate fault in a drawing makes each comparison fail.
 """
 
 import pyarrow.parquet as pq

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a real browser, the page of a run fits a narrow screen, its tables sort, and it loads nothing from elsewhere."""
+"""In a real browser, the page of a run fits a narrow screen, its tables can be sorted, and it loads nothing from other
+hosts."""
 
 import json
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a real browser, the page of `leowarp view` shows the values of the run's tables and loads nothing from
-elsewhere."""
+"""In a real browser, the page of `leowarp view` shows the values of the run's tables and loads nothing from other
+hosts."""
 
 import math
 
@@ -185,7 +185,7 @@ def test_a_link_tells_its_queue_drops_and_flows(opened):
 def test_an_address_shows_the_same_again(opened):
     tab = opened("t=20.01")
     tab.run("leowarp.look(100, -20, 2.5), leowarp.chooseSatellite('s-04-10'), leowarp.setSpan(10)")
-    # Drawing moves the span to the instant. On a busy machine, no frame may have been drawn at this point.
+    # Drawing moves the span to the instant. On a busy machine, the browser may not have drawn a frame at this point.
     tab.run("leowarp.drawNow(), leowarp.writeHash(true)")
     fragment = tab.run("location.hash").removeprefix("#")
     again = opened(fragment)
@@ -246,7 +246,7 @@ def test_a_notebook_shows_the_page_in_a_frame(browser, run_dir, tmp_path):
 
 def test_names_of_a_plan_are_no_markup(browser, synthetic, tmp_path):
     hostile = "</script><img src=x onerror=window.hacked=1><b>"
-    # Names of stations contain no ">", so a ">" would come from the text behind them.
+    # Names of stations in this run contain no ">", so a ">" would come from the text behind them.
     name = '<img src=x onerror=window.hacked=1 a="&quot;'
     station = f'[[stations]]\nname = \'{name}\'\nlatitude = "10 deg"\nlongitude = "60 deg"\n'
     flow = f'[[flows]]\nsource = \'{name}\'\ndestination = "Tokyo"\nkind = "ping"\n'

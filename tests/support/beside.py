@@ -13,7 +13,8 @@ import pytest
 
 @contextmanager
 def modules_beside(directory: Path, names: Sequence[str]) -> Iterator[dict[str, ModuleType]]:
-    """Imports these modules. Afterwards they leave sys.modules, because other directories use the same names."""
+    """Imports the modules of `directory` with these names. Afterwards the modules are removed from sys.modules, because
+    other directories use the same names."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(directory)
         yield {name: importlib.import_module(name) for name in names}

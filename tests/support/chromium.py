@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium for tests of pages, driven by its DevTools protocol over a pipe: no port, no library.
+"""A headless Chromium for tests of pages, driven by its DevTools protocol over a pipe, without a port or a library.
 
-`--remote-debugging-pipe` makes it read commands from descriptor 3 and write answers to 4, JSON objects each ended by a
-zero byte. Tests that need it are skipped where there is none (Debian: `apt-get install chromium`).
+With `--remote-debugging-pipe`, Chromium reads commands from descriptor 3 and writes answers to 4, as JSON objects that
+end with a zero byte. Tests that need Chromium are skipped if it is not installed (Debian: `apt-get install chromium`).
 """
 
 import base64
@@ -53,7 +53,7 @@ class Browser:
         self._targets = []
 
     def send(self, method, session=None, **params):
-        """The result of a command; events that come before it are kept in `events`."""
+        """Sends a command and returns its result; events that arrive before the result are kept in `events`."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": params}
         if session is not None:
@@ -68,7 +68,7 @@ class Browser:
             self.events.append(answer)
 
     def open(self, url, size=(1280, 900), dark=False, ready=READY):
-        """A new page at an address, returned when the condition `ready` holds in it."""
+        """Opens a page at an address, and returns it when the condition `ready` holds in it."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._targets.append(target)
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -123,7 +123,7 @@ class Tab:
         )
 
     def run(self, expression):
-        """The value of a JavaScript expression. If it is a promise, its result."""
+        """Returns the value of a JavaScript expression. If the value is a promise, returns its result."""
         done = self.send("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
@@ -131,7 +131,7 @@ class Tab:
     def wait(self, condition):
         """Waits, frame by frame, until an expression is true."""
         while True:
-            # A navigation during the question loses the answer, so the question is repeated.
+            # A navigation during the query loses the answer, so the query is repeated.
             found = self.browser.send(
                 "Runtime.evaluate", self.session, awaitPromise=True, returnByValue=True,
                 expression=f"new Promise((done) => setTimeout(() => done(Boolean({condition})), 20))",
@@ -150,7 +150,7 @@ class Tab:
         return found
 
     def frames(self, count=2):
-        """Waits for this number of frames."""
+        """Waits until `count` frames have been drawn."""
         self.run(
             f"new Promise((done) => {{ let left = {count}; const next = () => left-- > 0 ? requestAnimationFrame(next) "
             ": done(true); next(); })"
@@ -175,7 +175,7 @@ class Tab:
         self.frames()
 
     def box(self, selector, number=0):
-        """Left, top, width and height of an element in the window, scrolled into view."""
+        """Scrolls an element into view, and returns its left, top, width and height in the window."""
         return self.run(
             f"(() => {{ const e = document.querySelectorAll({json.dumps(selector)})[{number}]; "
             "e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect(); "
@@ -205,7 +205,7 @@ class Tab:
 
     @property
     def requests(self):
-        """Addresses that the page has requested so far, blocked ones included."""
+        """Addresses that the page has requested so far, including blocked ones."""
         self.frames()
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
 
@@ -218,7 +218,7 @@ class Tab:
 
     @property
     def complaints(self):
-        """Errors that the page had so far: exceptions, and what its policy forbade."""
+        """Errors that the page had so far: exceptions, and requests that its policy forbade."""
         self.frames()
         thrown = [event["exceptionDetails"] for event in self._events("Runtime.exceptionThrown")]
         return thrown + [e["entry"]["text"] for e in self._events("Log.entryAdded") if e["entry"]["level"] == "error"]
@@ -226,7 +226,7 @@ class Tab:
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory):
-    """A headless Chromium; skips where there is none."""
+    """A headless Chromium; the test is skipped if it is not installed."""
     if PROGRAM is None:
         pytest.skip("no Chromium here (Debian: apt-get install --no-install-recommends chromium)")
     found = Browser(tmp_path_factory.mktemp("chromium"), (1280, 900))
@@ -236,7 +236,6 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def browser(chromium):
-    """The Chromium, with the tabs of earlier tests closed: a page that moves uses the processor as long as it is
-    open."""
+    """Chromium with the tabs of earlier tests closed: a page in motion uses the processor as long as it is open."""
     yield chromium
     chromium.close_tabs()

@@ -25,7 +25,7 @@ MEAN = ("EPOCH", "SEMI_MAJOR_AXIS", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION"
 
 
 def checked(line: str) -> str:
-    """A line with the checksum of its 68 columns."""
+    """A line with the checksum of its first 68 columns."""
     body = line[:68].ljust(68)
     return body + str(sum(int(c) if c in "0123456789" else c == "-" for c in body) % 10)
 
@@ -98,7 +98,7 @@ def _text(value: Any) -> str:
 
 
 def elements_of(path: Path) -> tuple[list[str], list[Element]]:
-    """Names and elements of a file that has each satellite once."""
+    """Names and elements of a file that contains each satellite once."""
     elements = list(element_file(path).elements)
     check_once(path, elements)
     return names_of(elements), elements

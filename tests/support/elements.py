@@ -24,7 +24,7 @@ EPOCH = datetime(2025, 6, 1, tzinfo=UTC)
 
 @dataclasses.dataclass(frozen=True)
 class Orbit:
-    """Mean elements at `EPOCH`. The elements are given for the time `age_d` days before it."""
+    """Mean elements at `EPOCH`. The elements are valid for the time `age_d` days before that epoch."""
 
     inclination_deg: float
     node_deg: float
@@ -36,7 +36,7 @@ class Orbit:
 
 
 def orbits_of(shell: Shell) -> list[Orbit]:
-    """Orbits of a Walker pattern, in its order."""
+    """Orbits of a Walker pattern, in the pattern's order."""
     nodes_over_deg = 180.0 if shell.pattern == "star" else 360.0
     return [
         Orbit(
@@ -51,7 +51,8 @@ def orbits_of(shell: Shell) -> list[Orbit]:
 
 
 def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]:
-    """Epochs are up to five days earlier. Errors are as large as those of satellites that keep their slots."""
+    """The same orbits with errors, and with epochs that are up to five days earlier. The errors are as large as those
+    of satellites that keep their slots."""
     n = len(orbits)
     node_deg, phase_deg, inclination_deg = (draw.normal(0, sigma, n) for sigma in (0.03, 0.15, 0.005))
     return [
@@ -70,13 +71,13 @@ def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]
 
 
 def mean_elements(orbits: Sequence[Orbit]) -> MeanElements:
-    """The exact values of the numbers that `Sgp4Orbits.mean_elements` gives at `EPOCH`."""
+    """The exact values of the numbers that `Sgp4Orbits.mean_elements` returns at `EPOCH`."""
     rows = [(one.inclination_deg, one.altitude_m, one.node_deg % 360, one.phase_deg % 360) for one in orbits]
     return MeanElements(*np.array(rows).T)
 
 
 def satrec(orbit: Orbit, number: int = 1) -> Satrec:
-    """SGP4's satellite, with elements for `EPOCH` less the orbit's age."""
+    """SGP4's satellite, with elements for `EPOCH` minus the orbit's age."""
     axis_m = 6_378_135.0 + orbit.altitude_m
     motion_rad_per_min = 60 * math.sqrt(398_600.8e9 / axis_m**3)
     since = EPOCH - timedelta(days=orbit.age_d) - datetime(1949, 12, 31, tzinfo=UTC)
@@ -101,8 +102,8 @@ def satrec(orbit: Orbit, number: int = 1) -> Satrec:
 def written(
     path: Path, orbits: Sequence[Orbit], order: NDArray[np.intp] | None = None, header: str | None = None
 ) -> Constellation:
-    """Writes a file with three lines per satellite, and returns its constellation. In any `order`, the i-th of `orbits`
-    is called ``S-i``."""
+    """Writes a file with three lines per satellite, and returns its constellation. In any `order`, the i-th satellite
+    of `orbits` is called ``S-i``."""
     lines = [] if header is None else [header]
     for i in range(len(orbits)) if order is None else order.tolist():
         lines += [f"S-{i}", *export_tle(satrec(orbits[i], i + 1))]

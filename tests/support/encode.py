@@ -18,8 +18,8 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
 
     table: One of the trace tables.
     columns: Values by column, all of equal length. None is written as the sentinel. A column of the table that is left
-        out has no values at all. `counters.counter` holds indices into `names`.
-    extra: Further keys of the header, for instance `names`.
+        out has no values. `counters.counter` holds indices into `names`.
+    extra: Further keys of the header, such as `names`.
     """
     schema = RECORDED[table]
     rows = max((len(values) for values in columns.values()), default=0)
@@ -31,7 +31,8 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
     dtype = np.dtype([(column.name, WIRE_TYPES[column.kind.wire]) for column in schema.columns])
     records = np.empty(rows, dtype)
     for name in schema.names:
-        # The sentinel is written even if the schema allows no null, because the reader must refuse it.
+        # The sentinel is written even if the schema allows no null, because a test needs a file that the reader must
+        # refuse.
         missing = missing_value(dtype[name])
         given = columns.get(name, [None] * rows)
         records[name] = [missing if value is None else value for value in given]

@@ -29,8 +29,8 @@ class Arithmetic(FakeMaker):
 
 
 def exam_by_arithmetic(tmp_path, monkeypatch):
-    """A function that takes the exam. Its `begun()` returns the number of runs so far, and its `out` is the exam's
-    directory."""
+    """A function that takes the exam. The function's `begun()` returns the number of runs so far, and its `out` is the
+    exam's directory."""
     fake = tmp_path / "fake"
     fake.mkdir()
     # The copied run has a ping without echoes, so its measurements are missing.

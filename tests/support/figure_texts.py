@@ -17,8 +17,8 @@ from matplotlib.transforms import Bbox
 from leowarp.report.style import styled
 
 SLACK_PX = 1.0
-"""Boxes of texts include space for descenders, so an overlap of this size is invisible. At 100 px an inch a
-line of the smallest text is 7 px high.
+"""Boxes of texts include space for descenders, so an overlap of this size is invisible. At 100 px an inch a line of the
+smallest text is 7 px high.
 """
 
 LEAST_PX = 3.0
@@ -30,7 +30,7 @@ def troubles(figure: Figure) -> list[str]:
 
     Returns: Empty if no text touches another text, the figure's edge, or another panel.
     """
-    # Matplotlib chooses ticks by the size of their texts, so this needs the figure's style.
+    # Matplotlib chooses ticks by the size of their texts, so the check needs the figure's style.
     with styled():
         return _troubles(figure)
 
@@ -62,7 +62,7 @@ def _troubles(figure: Figure) -> list[str]:
 
 
 def _texts(figure: Figure) -> Iterator[Text]:
-    """All drawn texts: visible, not empty, and only ticks inside the axis."""
+    """All texts that are drawn: visible and not empty; of the ticks, only those inside the axis."""
     hidden = {id(text) for axes in figure.axes for text in _undrawn(axes)}
     for text in figure.findobj(Text):
         assert isinstance(text, Text)

@@ -14,7 +14,7 @@ from leowarp.timeline.recordings import Measurement
 from support.probes import pings, profile_for
 
 WALL_NS = 1_715_947_200_000_000_000
-"""2024-05-17T12:00:00Z, the clock that the profile's runs begin at."""
+"""2024-05-17T12:00:00Z, at which the clock of the profile's runs begins."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def fit_of(name: str, seed: int) -> Fit:
 
 
 def estimates_of(name: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """Maps each key to its fitted value and interval; for quantiles, that of the median."""
+    """Maps each key to its fitted value and interval; for quantiles, to those of the median."""
     found = {}
     for key, (estimate, _) in fit_of(name, seed).chosen.items():
         if key == "base_rtts":

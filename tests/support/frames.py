@@ -16,7 +16,7 @@ SYN, ACK = 2, 16
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame of a capture: its instant, its bytes, its link type, and how many bytes of it were captured."""
+    """A frame of a capture: its time, its bytes, its link type, and the number of captured bytes."""
 
     t_ns: int
     data: bytes
@@ -49,7 +49,7 @@ def pcapng_file(path: Path, frames: Sequence[Frame]) -> Path:
 
     kinds = list(dict.fromkeys(frame.link_type for frame in frames))
     parts = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    # Option 9: the times' resolution, 10^-9 s
+    # Option 9 is the resolution of times, 10^-9 s
     parts += [block(1, struct.pack("<HHIHHB3xI", kind, 0, 0, 9, 1, 9, 0)) for kind in kinds]
     for frame in frames:
         high, low = divmod(frame.t_ns, 2**32)
@@ -66,7 +66,7 @@ def ethernet(payload: bytes, kind: int = 0x0800) -> bytes:
 
 
 def pppoe(ip: bytes) -> bytes:
-    """An IPv4 packet in PPPoE (RFC 2516), in Ethernet."""
+    """An IPv4 packet in PPPoE (RFC 2516), in an Ethernet frame."""
     return ethernet(struct.pack(">BBHHH", 0x11, 0, 7, len(ip) + 2, 0x0021) + ip, 0x8864)
 
 
@@ -86,7 +86,7 @@ def tcp(
     seq: int, len_bytes: int, *, stamp: int | None = None, flags: int = ACK, ip_id: int = 0, is_answer: bool = False,
     ack: int = 1,
 ) -> bytes:  # fmt: skip
-    """A TCP segment of a flow, or of its answers."""
+    """A TCP segment of a flow, or of the answers to the flow."""
     ports = (6000, 5000) if is_answer else (5000, 6000)
     options = b"" if stamp is None else struct.pack(">BBBBII", 1, 1, 8, 10, stamp, 0)
     header = struct.pack(">HHIIBBHHH", *ports, seq, ack, (20 + len(options)) // 4 << 4, flags, 65_535, 0, 0)
@@ -94,5 +94,5 @@ def tcp(
 
 
 def apart(packets: Sequence[bytes], apart_ns: int = 1_000_000) -> list[Frame]:
-    """IPv4 packets in Ethernet frames. Packet k has time k `apart_ns`."""
+    """IPv4 packets in Ethernet frames. The time of packet k is k `apart_ns`."""
     return [Frame(number * apart_ns, ethernet(packet)) for number, packet in enumerate(packets)]

@@ -2,7 +2,7 @@
 """Follows packets hop by hop over a timeline without a guest, by the routing entry and the link in force at each node.
 
 Packets take no time to be sent. A link loses packets whose transmission starts while its loss ratio is 1, and holds its
-queue while its capacity is 0. No packet arrives before the one ahead of it.
+queue while its capacity is 0. No packet arrives before the packet ahead of it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from leowarp.timeline import Replay
 
 def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: str) -> NDArray[np.float64]:
     """Arrival times in ns at the last node before a host, for packets that start at the node `begin` at `start_ns`; nan
-    for lost ones.
+    for lost packets.
 
-    timeline: Forwarding by destination alone.
+    timeline: A timeline that forwards by destination alone.
     start_ns: Starting times, in the order of sending.
     """
     events, at, state = timeline.to_pylist(), 0, Replay()

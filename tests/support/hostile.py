@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hostile input must never end in a traceback or an internal error (status 70)."""
+"""Checks that hostile input never ends in a traceback or an internal error (status 70)."""
 
 from pathlib import Path
 

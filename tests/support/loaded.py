@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 OF_EVERY_VERB = {"annotated_doc", "leowarp", "rich", "shellingham", "typer"}
-"""The libraries of the command line. Pydantic is not among them, although typer uses it for unusual words."""
+"""The libraries of the command line. Pydantic is not one of them, although typer uses it for unusual words."""
 
 _SCRIPT = """
 import atexit, gc, sys
@@ -22,7 +22,8 @@ main()
 
 
 def modules_of(*words):
-    """The modules that `leowarp WORDS` has loaded at its end. No library of Python's own is among them."""
+    """The modules that `leowarp WORDS` has loaded at its end. The modules of Python's standard library are not
+    included."""
     typed = [sys.executable, "-c", _SCRIPT, *map(str, words)]
     done = subprocess.run(typed, capture_output=True, text=True, check=True)
     frozen, *names = done.stdout.splitlines()[-1].split()
@@ -33,5 +34,5 @@ def modules_of(*words):
 
 
 def libraries_of(*words):
-    """The first words of `modules_of`."""
+    """The top-level names of `modules_of`."""
     return {name.split(".")[0] for name in modules_of(*words)}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks, each from its seed. Direct forwarding and the kernel's must give the same records for them."""
+"""Random networks, each from its seed. Direct forwarding and the kernel's forwarding must give the same records for
+these networks."""
 
 import itertools
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Network:
 
     seed: Seed of all random draws.
     in_flight: `routing.in_flight`.
-    has_loop: Two neighbours send all packets to each other, from the middle of the run on.
+    has_loop: Whether two neighbours send all packets to each other, from the middle of the run on.
     """
 
     seed: int
@@ -142,7 +143,8 @@ class Network:
 
 
 def any_network(seed: int) -> Network:
-    """Network of a seed, 1 to 30 s long. One in three has a loop; the others take each in-flight rule in turn."""
+    """The network of a seed, with a run of 1 to 30 s. One network in three has a loop; the others use each in-flight
+    rule in turn."""
     duration_ns = int(np.random.default_rng((seed, 3)).integers(1000, 30_001)) * MS
     has_loop = seed % 3 == 0
     return Network(seed, "drain" if has_loop else ("drain", "drop", "source")[seed // 3 % 3], duration_ns, has_loop)
@@ -155,7 +157,7 @@ def records(image: guest.GuestImage, network: Network, forwarding: str, director
     try:
         guest.run(image, plan, network.timeline(plan), directory)
     except LeowarpError:
-        # No link counts a packet whose TTL ends. The guest reports that as an error, in end.json.
+        # No link counts a packet whose TTL ends. The guest reports the missing packet as an error, in end.json.
         if not (out / "end.json").exists():
             raise
     return {file.name: file.read_bytes() for file in sorted(out.iterdir())}

@@ -17,7 +17,7 @@ PAGE = (
 def executed(cells, where):
     """The cells of a notebook with their outputs, run by a kernel of this Python in a directory.
 
-    Skips where Jupyter's kernel is missing: `make site` installs it, which nothing else needs.
+    The test is skipped if Jupyter's kernel is missing: only `make site` installs it.
     """
     reason = "no Jupyter kernel here: `make site` installs one, which nothing else needs"
     nbclient = pytest.importorskip("nbclient", reason=reason)

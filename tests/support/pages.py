@@ -26,14 +26,14 @@ def prose(page: Path) -> str:
 
 
 def blocks(page: Path, *kinds: str) -> Iterator[tuple[str | None, str]]:
-    """The name (if it is a whole file) and the text of each fenced block of these kinds."""
+    """The name (if the block is a whole file) and the text of each fenced block of these kinds."""
     for match in _FENCE.finditer(page.read_text(encoding="utf-8")):
         if match["kind"] in kinds:
             yield match["file"], match["text"]
 
 
 def files(page: Path) -> dict[str, str]:
-    """The whole files in a page: name to text."""
+    """The whole files in a page, as a mapping from name to text."""
     return {name: text for name, text in blocks(page, "toml", "csv", "c", "") if name}
 
 

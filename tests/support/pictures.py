@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares pictures of pages with reviewed ones (tests/pages/pictures/).
 
-A picture must not depend on the machine's fonts. So pages use the DejaVu Sans of Matplotlib, which the lock file pins,
-and canvases draw no text. Pictures must not depend on antialiasing either. So they are compared by the means of
-squares: 8 x 8 pixels where there is text, and 4 x 4 on a canvas, where packets are dots of 3. Chromium's GPU rasteriser
-(SwiftShader) gives the same results.
+A picture must not depend on the machine's fonts. Pages therefore use the DejaVu Sans of Matplotlib, which the lock file
+pins, and canvases draw no text. Pictures must not depend on antialiasing either. Pictures are therefore compared by the
+means of squares: 8 x 8 pixels where there is text, and 4 x 4 on a canvas, where packets are dots of 3 pixels.
+Chromium's GPU rasteriser (SwiftShader) gives the same results.
 """
 
 import base64
@@ -19,11 +19,11 @@ from PIL import Image, ImageChops
 REVIEWED = Path(__file__).resolve().parents[1] / "pages" / "pictures"
 FOUND = Path(__file__).resolve().parents[2] / "build" / "pictures"
 KEPT = 2
-"""A reviewed picture has half the width."""
+"""A reviewed picture has half the width and height of the page."""
 COLOURS = 256
 """With maximum coverage no mean of 8 x 8 pixels is off by more than 7 of 255; with a median cut it is 46."""
 APART = 16
-"""Largest difference of a mean, of 255 in any colour. A square with a larger difference counts as changed."""
+"""Largest difference of a mean, out of 255, in any colour. A square with a larger difference counts as changed."""
 
 
 @dataclass(frozen=True)
@@ -81,20 +81,20 @@ def shown(tab, selector=None):
 
 
 def apart(one, other, grain):
-    """Squares that differ between two stored pictures: (their number, the number that may differ, a mask)."""
+    """Squares that differ between two stored pictures, as (number of squares, number that may differ, mask)."""
     worst = ImageChops.difference(one.reduce(grain.means), other.reduce(grain.means))
     mask = worst.point(lambda value: 255 * (value > APART)).convert("L").point(lambda value: 255 * (value > 0))
     return mask.histogram()[255], max(int(grain.most_ratio * mask.width * mask.height), 1), mask
 
 
 class Album:
-    """Compares pictures with the reviewed ones, or renews these."""
+    """Compares pictures with the reviewed pictures, or renews the reviewed pictures."""
 
     def __init__(self, renews):
         self.renews = renews
 
     def check(self, name, found, grain=TEXTS):
-        """Fails if a picture is not the reviewed one."""
+        """Fails if a picture differs from the reviewed picture."""
         kept = found.reduce(KEPT)
         path = REVIEWED / f"{name}.png"
         if self.renews:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans for the tests of ephemeris, routes and timeline. They are built without the scenario's loader."""
+"""Plans for the tests of ephemeris, routes and timeline. These plans are built without the scenario's loader."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def plan(
     start_s: float = 0,
     **parts: Any,
 ) -> Plan:
-    """A plan; `parts` are ``isl=Isl(...)``, ``routing=Routing(...)``, ..."""
+    """A plan; `parts` are sections such as ``isl=Isl(...)`` and ``routing=Routing(...)``."""
     placed = tuple(station(s) if isinstance(s, str) else s for s in stations)
     duration_ns = round(duration_s * S)
     ends = flows if flows is not None else ((placed[0].name, placed[1].name),)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over a profile, without a guest. Each probe may wait, be delayed, be held behind the one before it, or be
+"""Probes over a profile, without a guest. Each probe may wait, be delayed, be held behind the probe before it, or be
 lost."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BEYOND = 1 << 62
 
 
 def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
-    """A plan with an access link at peak hours; keys as attributes of `Access`."""
+    """A plan with an access link at peak hours; `keys` are attributes of `Access`."""
     access = Access(**({"residual_loss_ratio": 1e-4, "residual_loss_up_ratio": 1e-4} | keys))
     plan = dataclasses.replace(chain(), medium=access)
     run = dataclasses.replace(plan.run, duration_ns=int(minutes * 60) * SECOND_NS, seed=seed)
@@ -44,7 +44,8 @@ def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
 
 
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Arrival times of equal packets. Each packet is sent after the one before it, at the capacity of that instant."""
+    """Arrival times of equal packets. Each packet is sent after the previous packet, at the capacity of that
+    instant."""
     rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
     channel_t_ns, delays_ns = way.channel_t_ns.tolist(), way.delay_ns.tolist()
     arrives_ns, busy_ns, last_ns = [], 0, 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that tests start. None of them outlives its test.
+"""Processes that tests start. No process outlives the test that started it.
 
-A failing test may leave a pipe or process open, because its traceback keeps them alive. The ResourceWarning would then
-fail a later test.
+A failing test may leave a pipe or process open, because the test's traceback keeps it alive. The ResourceWarning would
+then fail a later test.
 """
 
 import os

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented recordings of paths. All their properties are known, and they have the faults of real ones.
+"""Invented recordings of paths. All properties of the recordings are known, and the recordings have the faults of real
+ones.
 
-`recording(seed)` draws one. Most are of a dish (a bent pipe or laser links) that is reconfigured every 15 s or with
-another period. The others have no period. The ranges include those of published recordings: probes 10 ms to 1 s apart,
-2 minutes to 1 hour, and up to a fifth lost.
+`recording(seed)` samples one recording. Most recordings are of a dish (a bent pipe or laser links) that is reconfigured
+every 15 s or with another period. The other recordings have no period. The ranges include those of published
+recordings: probes 10 ms to 1 s apart, 2 minutes to 1 hour, and up to a fifth lost.
 
 Every dish has at least eight reconfigurations (twelve if they are more than 16 s apart, twenty if probes are half a
-second apart or more), because fewer cannot be distinguished from chance. It shows each reconfiguration by at least one
-sign. A recording in which nothing happens at a reconfiguration has no period that could be found.
+second apart or more), because fewer cannot be distinguished from chance. Each reconfiguration is visible by at least
+one sign. A recording in which nothing changes at a reconfiguration has no period that could be found.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Recording:
 
     sequence: int64 array of shape (n,)
     t_ns: int64 array of shape (n,). Time on the sender's clock, which goes back where the clock was set back.
-    rtt_ns: float64 array of shape (n,). nan: lost.
+    rtt_ns: float64 array of shape (n,). nan: the probe was lost.
     duplicated: bool array of shape (n,). True if the reply arrived twice.
     """
 
@@ -121,7 +122,7 @@ def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: 
         noise = noise + scale_ns * dice.uniform(0.2, 1.0) * np.maximum(
             _wander(dice, count, interval_ns / lasting_ns), 0
         )
-    if dice.random() < 0.4:  # a grid of sending instants, as a dish's uplink has
+    if dice.random() < 0.4:  # sending instants lie on a grid, as in a dish's uplink
         noise = noise + dice.uniform(0, min(_log_uniform(dice, 0.3, 6) * MS, 2 * scale_ns + 0.5 * MS), count)
     return noise
 
@@ -260,13 +261,13 @@ def _without_period(
         slow_ns = _log_uniform(dice, 1, 30) * S
         rtt_ns += dice.uniform(1, 10) * MS * np.maximum(_wander(dice, len(t_ns), interval_ns / slow_ns), 0)
         rtt_ns += _at_random_steps(dice, t_ns, _log_uniform(dice, 10, 120) * S, _log_uniform(dice, 1, 10) * MS)
-    elif kind == "drift":  # a satellite rises and sets, another takes over; passes are not equally long
+    elif kind == "drift":  # a satellite rises and sets, then another takes over; passes are not equally long
         ends_ns = np.cumsum(dice.uniform(100, 220, 60)) * S - dice.uniform(0, 150) * S
         place = np.searchsorted(ends_ns, t_ns)
         begins_ns = np.concatenate([[-150 * S], ends_ns])
         into = (t_ns - begins_ns[place]) / (begins_ns[place + 1] - begins_ns[place])
         rtt_ns += dice.uniform(3, 15) * MS * (2 * into - 1) ** 2 + dice.normal(0, 2 * MS, 62)[place]
-    elif kind == "wander":  # steps, spikes and losses together, at any time
+    elif kind == "wander":  # steps, spikes and losses come together, at any time
         rtt_ns += _at_random_steps(dice, t_ns, _log_uniform(dice, 5, 40) * S, _log_uniform(dice, 1, 10) * MS, lost)
     else:
         mean_ns = _log_uniform(dice, 5, 60) * S
@@ -304,13 +305,13 @@ def _at_random_steps(
 def _finished(
     dice: np.random.Generator, t_ns: NDArray[np.int64], rtt_ns: NDArray[np.float64], about: dict[str, Any]
 ) -> Recording:
-    """Adds what is independent of reconfigurations: other losses and spikes, and faults of the recorder."""
+    """Adds the faults that are independent of reconfigurations: other losses and spikes, and faults of the recorder."""
     count, interval_ns = len(t_ns), int(about["interval_ns"])
     lost = np.isnan(rtt_ns)
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)
     if dice.random() < 0.6:
         lost |= dice.random(count) < ratio
-    else:  # the same share of losses, in bursts
+    else:  # the same share of probes is lost, in bursts
         length = dice.uniform(2, 20)
         bursts = dice.random(count) < ratio / length
         for place in np.flatnonzero(bursts):

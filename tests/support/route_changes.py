@@ -2,8 +2,8 @@
 """Packets across a route change: a run in the guest, and a model of links and cures that does not use the guest.
 
 Madrid to Tokyo, at the two changes of the constellation's first minute. At 30 s a satellite switches to a shorter path,
-and at 47 s Madrid switches to another satellite. A burst of equal packets arrives just before the change. At Madrid
-slow links make it queue.
+and at 47 s Madrid switches to another satellite. A burst of equal packets arrives just before the change. At Madrid,
+slow links make the burst queue.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ PAYLOAD_BYTES = 1000
 SLOW_BPS, FAST_BPS = 10_000_000, 100_000_000
 FULL_BYTES = 1514
 AT_NS = 2 * S
-"""When the route changes."""
+"""Time of the route change in the run."""
 SKY = {"constellation.node_offset": "0 deg", "constellation.greenwich": "0 deg"}
-"""The constellation of these two changes, which differs from the example's."""
+"""The constellation at these two changes, which differs from the example's."""
 
 
 @dataclass(frozen=True)
 class Change:
     """One of the two changes: the constellation's clock 2 s before it, the rate of ground links, the switching node,
-    and the start of the packets."""
+    and the start time of the packets."""
 
     start: str
     ground_bps: int
@@ -47,7 +47,8 @@ AT_THE_STATION = Change("45 s", SLOW_BPS, "Madrid", "1.998 s")
 
 
 def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> Any:
-    """A run of 3 s with 40 packets, 84 us apart. The last of them reach the switching node after the change."""
+    """A run of 3 s with 40 packets, 84 us apart. The last of these packets reach the switching node after the
+    change."""
     flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "11900 pkts/s", "packets": 40}
     flow |= {"payload": f"{PAYLOAD_BYTES} B", "start": change.first}
     keys: dict[str, Any] = {
@@ -87,8 +88,8 @@ class Ways:
         return frame_bytes * 8 * S // (self.ground_bps if is_ground else FAST_BPS)
 
     def rest_ns(self, path: list[str], at: int, *, longest: bool) -> int:
-        """Time that a packet takes from this node on. The longest time uses a full packet and the larger of the two
-        delays."""
+        """Time that a packet takes from a node of the path to the path's end. The longest time uses a full packet and
+        the larger of the two delays."""
         links = list(itertools.pairwise(path[at:]))
         if not longest:
             return sum(self.delay_ns(a, b, AT_NS) for a, b in links)
@@ -119,7 +120,7 @@ class Link:
 def carried(
     ways: Ways, path: Sequence[str], offered: Iterable[tuple[int, int]], marked: Marked | None = None
 ) -> list[tuple[int, int]]:
-    """(arrival, number) of packets that are offered as (time, number) to the first node of a path."""
+    """Arrivals, as (time, number), of packets that are offered as (time, number) to the first node of a path."""
     now = list(offered)
     for a, b in itertools.pairwise(path):
         link = Link(ways, a, b)
@@ -141,7 +142,7 @@ class Marked:
     def passed(
         self, arrivals: Sequence[tuple[int, int]], marker_ns: int | None
     ) -> tuple[list[tuple[int, int]], dict[str, int]]:
-        """(time, number) at which packets of the new path go on, and the counts."""
+        """(time, number) at which packets of the new path move on, and the counts."""
         first_ns = min((at_ns for at_ns, _ in arrivals), default=0)
         ended_ns = min(first_ns + self.wait_ns, first_ns + self.wait_ns if marker_ns is None else marker_ns)
         waited = [at_ns for at_ns, _ in arrivals if at_ns < ended_ns]
@@ -217,6 +218,6 @@ def received(run: Any) -> dict[int, int]:
 
 
 def late_pkts(arrival_ns: dict[int, int]) -> int:
-    """Packets that arrive after one with a larger number."""
+    """Number of packets that arrive after a packet with a larger number."""
     by_arrival = sorted(arrival_ns, key=lambda number: (arrival_ns[number], number))
     return int((np.maximum.accumulate(by_arrival) > by_arrival).sum())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests wait for an event here. The bound is the work of the processes that cause it, never a clock.
+"""Functions by which tests wait for an event. The bound of a wait is the processor time of the processes that cause the
+event, never wall-clock time.
 
 A slow, busy or paused machine must not fail a test. `wait_until` gives up when these processes have ended, or have had
 much time to run (`leowarp.guest.machine.own_time`). `wait()` and `communicate()` without a timeout wait for the end of
@@ -11,15 +12,16 @@ import time
 
 from leowarp.guest.machine.own_time import POLL_S, OwnTime, everything
 
-# Importing the package takes 2 CPU s on a slow machine, booting a guest as much; sleeps of the product are short.
+# Importing the package takes 2 CPU s on a slow machine, and booting a guest takes as much; leowarp's own sleeps are
+# short.
 OWN_TIME_S = 120.0
 
 
 def wait_until(condition, *by):
     """Waits for and returns the first true value of `condition()`.
 
-    by: Ids of the processes that should cause the event; their children are included. Without any, the event is certain
-        to happen, and the watchdog is the only bound.
+    by: Ids of the processes that should cause the event; their children are included. Without any process, the event is
+        certain to happen, and the watchdog is the only bound.
     """
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])
     polls = 0

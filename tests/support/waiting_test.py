@@ -44,7 +44,7 @@ def test_a_process_that_is_held_is_waited_for(spawn, monkeypatch):
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
     polls = iter(range(100))
-    # At least two seconds of the clock passed, and the process itself ran for none of them.
+    # At least two seconds of wall-clock time passed, and the process itself did not run in this time.
     assert wait_until(lambda: next(polls) == 99, process)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference page of the Python interface, made from signatures and docstrings.
 
-``python tools/pages/api_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+``python tools/pages/api_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOMS: dict[str, tuple[str, ...] | None] = {
     ),
     "leowarp.reordering": None,
 }
-"""Modules of the page, and which of their names; None: all that are public."""
+"""Modules of the page, and the names that the page shows of each; None: all public names."""
 
 _HEADS = ("Parameters", "Returns", "Raises", "Attributes", "Yields", "Examples", "Notes", "References")
 
@@ -83,7 +83,7 @@ def _is_property(value: Any) -> bool:
 
 
 def _own_doc(thing: Any) -> str:
-    """The object's docstring. The one that Python generates for a dataclass is ignored, because it differs between
+    """The object's docstring. A docstring that Python generates for a dataclass is ignored, because it differs between
     versions."""
     text = inspect.cleandoc(thing.__doc__ or "")
     return "" if inspect.isclass(thing) and text.startswith(f"{thing.__name__}(") else text
@@ -164,7 +164,7 @@ def _shortened(thing: Any) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    """Write or check the page; returns the exit status of `write_or_check`."""
     return write_or_check(api_page(), "tools/pages/api_page.py", arguments)
 
 

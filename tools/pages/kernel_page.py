@@ -32,7 +32,7 @@ _TABLE = re.compile(r"(?<=<!-- overrides -->\n).*?(?=<!-- end of overrides -->)"
 
 
 def page() -> str:
-    """The whole page."""
+    """The whole page as Markdown."""
     listed = overrides.overrides()
     needed = [each for each in listed if each.purpose != overrides.SPEED]
     fast = [each for each in listed if each.purpose == overrides.SPEED]

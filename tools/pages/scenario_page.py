@@ -32,7 +32,7 @@ def reference_page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    """The lines of the page in order. A section's description is the first paragraph of its docstring."""
+    """The lines of the page in order. The description of a section is the first paragraph of its docstring."""
     yield from _INTRODUCTION.splitlines()
     yield ""
     yield "## Units"
@@ -99,7 +99,8 @@ def _default(key: str, declared: Key) -> str:
     if declared.required:
         return "**required**"
     if declared.default is None:
-        # Only stations have coordinates that the gazetteer gives; every other key without a default is a preset's.
+        # Only stations have coordinates, which the gazetteer can provide; every other key without a default gets it
+        # from a preset.
         return "place" if key in ("latitude", "longitude") else "preset"
     if isinstance(declared.default, bool):
         return f"`{str(declared.default).lower()}`"
@@ -145,7 +146,7 @@ def _presets() -> Iterator[str]:
 
 
 def _places() -> Iterator[str]:
-    """The gazetteer, by name."""
+    """The places of the gazetteer, by name."""
     yield ""
     yield "## Places by name"
     yield ""
@@ -172,7 +173,7 @@ def _cities() -> Iterator[str]:
 
 
 def _profiles() -> Iterator[str]:
-    """Every sysctl that a host gets, a column for each profile, and those of the guest as a whole."""
+    """Every sysctl of a host, with a column for each profile, and the sysctls of the whole guest."""
     names = list(PROFILE_SYSCTLS)
     yield ""
     yield "## TCP profiles"
@@ -196,7 +197,7 @@ def _profiles() -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    """Write or check the page; returns the exit status of `write_or_check`."""
     return write_or_check(reference_page(), "tools/pages/scenario_page.py", arguments)
 
 

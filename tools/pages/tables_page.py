@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference page of the run directory and its table columns, made from the schemas.
 
-``python tools/pages/tables_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+``python tools/pages/tables_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def _lines() -> Iterator[str]:
 def _scalars() -> Iterator[str]:
     """The tables of scalars: of the run, of every flow, and of flows of one kind."""
     yield from _SCALARS.splitlines()
-    # Compared by identity, because TCP and probes may have scalars of the same name with different descriptions.
+    # Scalars are compared by identity, because TCP and probes may have scalars of the same name with different
+    # descriptions.
     common = {id(scalar) for scalar in scalars.COMMON}
     sections = {
         "Of the run": scalars.RUN,
@@ -159,11 +160,11 @@ def _of_column(column: Column) -> tuple[str, str, str | None, str]:
 
 
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
-    """Name, type, unit and meaning of an Arrow column; its metadata holds the last two.
+    """Name, type, unit and meaning of an Arrow column; the column's metadata hold unit and meaning.
 
     A dictionary of strings is shown as a string, because it is only a way to store strings.
     """
-    # The type names that users see in data frames.
+    # These are the type names that users see in data frames.
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
     if pa.types.is_dictionary(field.type):
         kind = "string"
@@ -177,7 +178,7 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    """Write or check the page; returns the exit status of `write_or_check`."""
     return write_or_check(reference_page(), "tools/pages/tables_page.py", arguments)
 
 

@@ -28,9 +28,9 @@ fn main() {
     }
 }
 
-/// Makes the allocator keep freed memory. This applies to all threads. The first touch of four pages costs 40 us of the
-/// host's CPU time, because a page fault of User Mode Linux goes through ptrace. Meters of a reordering window need as
-/// much memory as the meters of the window before. Without this setting, a run of 100 s would take 1 % longer.
+/// Makes the allocator keep freed memory. The setting applies to all threads. The first touch of four pages costs 40 us
+/// of the host's CPU time, because a page fault of User Mode Linux goes through ptrace. Meters of a reordering window
+/// need as much memory as the meters of the window before. Without this setting, a run of 100 s would take 1 % longer.
 fn keep_memory() {
     const NEVER_BYTES: libc::c_int = 1 << 30;
     for (option, value) in [
@@ -44,7 +44,7 @@ fn keep_memory() {
     }
 }
 
-/// Does what every init must do.
+/// Does the work that every init must do.
 fn begin() -> Result<()> {
     for (kind, at) in [(c"proc", c"/proc"), (c"hostfs", c"/host"), (c"sysfs", c"/sys")] {
         // The directories normally exist in the initramfs already. SAFETY: the strings outlive the calls.

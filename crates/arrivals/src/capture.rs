@@ -19,7 +19,8 @@ pub struct Settings {
     /// Protocol of the packets. None: ICMP echo requests and TCP. None does not include UDP, because a UDP packet does
     /// not show where its number is.
     pub protocol: Option<Protocol>,
-    /// The flow to measure. Flows are counted from 0, in the order of their first packets. None: the only flow.
+    /// The flow to measure. Flows are counted from 0, in the order of their first packets. None: the capture's only
+    /// flow.
     pub flow: Option<usize>,
 }
 
@@ -27,12 +28,12 @@ pub struct Settings {
 /// `without_field_pkts`, `foreign_pkts` and [`Capture::skips`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All packets.
+    /// Number of all packets in the capture.
     pub packets: u64,
     /// Packets with a number, of all flows.
     pub numbered_pkts: u64,
-    /// TCP segments without data. Also echo replies if requests are numbered, and echo requests if replies are
-    /// numbered.
+    /// TCP segments without data. Also echo replies if requests are measured, and echo requests if replies are
+    /// measured.
     pub answer_pkts: u64,
     /// UDP packets, if ICMP and TCP were selected.
     pub udp_pkts: u64,
@@ -44,11 +45,11 @@ pub struct Counts {
     pub repeated_pkts: u64,
     /// Segments that repaired a loss.
     pub in_need_pkts: u64,
-    /// Segments that filled a hole, and that count as first transmissions because there is no evidence against it.
+    /// Segments that filled a hole, and that count as first transmissions because no evidence shows a retransmission.
     pub undecided_pkts: u64,
     /// Approximate number of segments that were acknowledged but are not in the capture.
     pub missed_pkts: u64,
-    /// Number of bytes in these segments.
+    /// Number of bytes in the missing segments.
     pub missed_bytes: u64,
     /// Packets between the ends of the measured flow that the capture truncated before their number.
     pub cut_pkts: u64,
@@ -87,7 +88,7 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// If a part violates the format. The error names packet and byte. Everything before that part is in `into`.
+    /// If a part violates the format. The error names packet and byte. Arrivals before that part are in `into`.
     pub fn feed(&mut self, chunk: &[u8], into: &mut Arrivals) -> Result<()> {
         let Capture { wanted, frames, flows, counts, skips, too_large, is_timed } = self;
         frames.feed(chunk, |record| {
@@ -105,7 +106,7 @@ impl Capture {
         })
     }
 
-    /// Adds the last arrivals. They waited for packets that never arrived.
+    /// Adds the last arrivals. These arrivals waited for packets that never arrived.
     ///
     /// # Errors
     ///
@@ -114,7 +115,8 @@ impl Capture {
     pub fn finish(&mut self, into: &mut Arrivals) -> Result<()> {
         self.flows.finish(|seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes));
         match self.frames.finish() {
-            // A capture program that was killed leaves such a file. Everything before the last packet can be read.
+            // A capture program that was killed leaves such a file. Everything before the incomplete packet can be
+            // read.
             Err(Error::CutShort { .. }) if self.counts.packets > 0 => {
                 self.counts.packets += 1;
                 self.skips.count(Reason::End);

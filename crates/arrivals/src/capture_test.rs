@@ -95,7 +95,7 @@ pub fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     [kind.to_be_bytes().to_vec(), length.to_vec(), body, length.to_vec()].concat()
 }
 
-/// The same capture as a big-endian pcapng file with times in microseconds. It also has a block of unknown type.
+/// The same capture as a big-endian pcapng file with times in microseconds. The file also has a block of unknown type.
 pub fn pcapng(link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut section = 0x1a2b_3c4d_u32.to_be_bytes().to_vec();
     section.extend([0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
@@ -348,7 +348,7 @@ fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     let (counts, skips) = (capture.counts(), capture.skips());
     let read = counts.numbered_pkts + counts.answer_pkts;
     let passed_over = counts.udp_pkts + counts.without_field_pkts + counts.foreign_pkts + skips.packets();
-    // If a packet causes an error, it is the last one, and is in no count.
+    // A packet that causes an error is the last packet, and is in no count.
     prop_assert!(counts.packets - read - passed_over <= 1, "{counts:?} {skips:?}");
     prop_assert_eq!(capture.flows().iter().map(|flow| flow.packets).sum::<u64>(), counts.numbered_pkts);
     Ok(())

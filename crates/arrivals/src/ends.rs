@@ -7,7 +7,7 @@ use crate::place::Facts;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Limit of the entries in `cut`, which keeps memory bounded.
+/// Maximum number of entries in `cut`, which keeps memory bounded.
 const CUT_ENDS_MAX: usize = 65_536;
 
 /// State of one direction between two ends, in any encapsulation.
@@ -25,7 +25,8 @@ pub struct OneWay {
 pub struct Ends {
     keys: HashMap<Key, usize>,
     ways: Vec<OneWay>,
-    /// Number of packets that were truncated before their number, for each pair of ends. Their flow is unknown.
+    /// Number of packets that were truncated before their number, for each pair of ends. The flow of such a packet is
+    /// unknown.
     cut: HashMap<(IpAddr, IpAddr), u64>,
 }
 
@@ -51,7 +52,7 @@ impl Ends {
         &mut self.ways[number]
     }
 
-    /// Records what every packet shows about its direction.
+    /// Records the facts that any packet shows about its direction.
     pub fn packet(&mut self, number: usize, packet: &Numbered, direction: Option<Direction>) {
         let way = &mut self.ways[number];
         way.facts.packet(packet.hops, direction);

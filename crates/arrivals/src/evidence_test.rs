@@ -82,7 +82,7 @@ fn acked(k: u32, to: u32) -> One {
 
 #[test]
 fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
-    // The capture lacks 3 and 4, which are acknowledged. It also lacks 7, which is not acknowledged.
+    // The capture lacks 3 and 4, which are acknowledged. The capture also lacks 7, which is not acknowledged.
     let mut all: Vec<_> = [0, 1, 2, 5, 6, 8].map(data).into();
     let (_, lost) = read(&of(&all), 1000, Settings::default());
     assert_eq!(lost.unwrap().seq, [0, 1, 2, 5, 6, 8]);
@@ -95,8 +95,8 @@ fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
 
 #[test]
 fn a_capture_that_begins_in_a_recovery_or_ends_early_counts_nothing_as_lost() {
-    // The segments are a repetition of an old one, then new ones whose numbers are 400 higher, and finally answers to
-    // segments that are not in the capture.
+    // First comes a repetition of an old segment, then new segments whose numbers are 400 higher, and finally answers
+    // to segments that are not in the capture.
     let mut all = vec![data(0), One { t_us: 50, ack: 41_000, ..ANSWER }];
     all.extend((400..410).map(|k| One { t_us: k, ..data(k) }));
     all.push(One { t_us: 9000, ack: 1000 + 100 * 412, ..ANSWER });
@@ -156,7 +156,7 @@ fn data_in_a_syn_are_no_packet_and_leave_no_hole() {
         assert_eq!(result.unwrap().seq, expected);
         assert_eq!(capture.counts().repeated_pkts + capture.counts().missed_pkts, 0);
     }
-    // The first segment after the SYN is lost. This leaves a hole of one segment.
+    // The first segment after the SYN is lost. The lost segment leaves a hole of one segment.
     let all = [vec![syn, answer(1500)], accepted[1..].to_vec()].concat();
     assert_eq!(whole(&of(&all), Settings::default()).seq, (1..20).collect::<Vec<_>>());
 }
@@ -195,8 +195,8 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
             assert_eq!(places(&file, Settings::default()), [place], "{handshake} {stamps}");
         }
     }
-    // The only evidence is the delay of the answers. It excludes the receiver in one case, and shows the receiver in
-    // the other.
+    // The only evidence is the delay of the answers. The delay excludes the receiver in one case, and shows the
+    // receiver in the other.
     assert_eq!(places(&transfer(20_000, 100, false, false, (64, 64)), Settings::default()), [Sender, Middle]);
     assert_eq!(places(&transfer(100, 20_000, false, false, (64, 64)), Settings::default()), [Receiver]);
     // Both ends are on one machine.
@@ -269,7 +269,7 @@ proptest! {
         prop_assert_eq!(capture.counts().missed_bytes, 100 * (u64::from(end) - captured));
     }
 
-    /// Packets may be truncated, duplicated and reordered. Each of them is numbered, counted or skipped with a reason,
+    /// Packets may be truncated, duplicated and reordered. Each packet is numbered, counted or skipped with a reason,
     /// and no capture is refused.
     #[test]
     fn every_packet_is_accounted_for(

@@ -11,12 +11,12 @@ use std::net::IpAddr;
 pub enum Protocol {
     /// Echo requests. Flows are distinguished by identifier, and numbers have 16 bits (RFC 792, RFC 4443).
     Icmp,
-    /// Replies to echo requests, with the same fields. They are only read if this protocol is selected.
+    /// Replies to echo requests, with the same fields. Replies are only read if this protocol is selected.
     IcmpReply,
     /// UDP whose payload is RTP. Flows are distinguished by synchronization source, and numbers have 16 bits (RFC
     /// 3550).
     Rtp,
-    /// TCP segments with data. Their numbers count bytes (RFC 9293).
+    /// TCP segments with data. The sequence numbers of the segments count bytes (RFC 9293).
     Tcp,
     /// UDP with a number at a place that the user states.
     Udp(Field),
@@ -85,7 +85,7 @@ pub enum Number {
     Begin(Begin),
     /// A TCP segment without data.
     Bare,
-    /// A reply if requests are measured, or a request if replies are, with its number.
+    /// A reply if requests are measured, or a request if replies are measured, with its number.
     Answer(u16),
 }
 
@@ -110,7 +110,7 @@ pub struct Ack {
     pub echo: Option<u32>,
 }
 
-/// A packet that belongs to a sequence, or answers such a packet.
+/// A packet that belongs to a sequence, or a packet that answers a packet of a sequence.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbered {
     pub key: Key,
@@ -182,8 +182,8 @@ fn ports(bytes: &[u8]) -> Option<(u16, u16)> {
 /// Captured payload of a UDP datagram, and the full length of the payload.
 fn udp_payload<'a>(datagram: &Datagram<'a>) -> Result<(&'a [u8], u32), Without> {
     let said = u32::from(half(datagram.payload, 4).ok_or(Without::Cut)?);
-    // A length of 0 means that the length does not fit into the field (RFC 2675), or that the network card was to fill
-    // it in.
+    // A length of 0 means that the length does not fit into the field (RFC 2675), or that the network card would have
+    // filled in the length.
     let said = if said == 0 { datagram.payload_bytes } else { said.min(datagram.payload_bytes) };
     let payload = datagram.payload.get(8..).ok_or(Without::Cut)?;
     let len_bytes = said.saturating_sub(8);

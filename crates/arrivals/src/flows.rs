@@ -34,7 +34,7 @@ pub struct Flow {
     pub via: Via,
     /// Number of packets that have a number.
     pub packets: u64,
-    /// Payload of these packets.
+    /// Sum of the payload bytes of the flow's packets.
     pub payload_bytes: u64,
     /// Time of the first arrival, if the capture has times.
     pub first_ns: Option<i64>,
@@ -80,8 +80,8 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// `wanted` is the flow whose sequence is read. If it is None, the first flow is read, as long as there is only
-    /// one.
+    /// `wanted` is the flow whose sequence is read. If it is None, the first flow is read, as long as the capture has
+    /// only one flow.
     pub fn new(wanted: Option<usize>) -> Self {
         Flows {
             wanted,
@@ -157,8 +157,8 @@ impl Flows {
         }
     }
 
-    /// Processes a SYN. If the number differs from that of the last SYN, the ports are used again. If there was no SYN
-    /// before, the handshake comes first. In both cases a new flow begins.
+    /// Processes a SYN. If the SYN's number differs from that of the last SYN, the ports are used again. If there was
+    /// no SYN before, this SYN begins the handshake. Both a reuse of the ports and a first SYN begin a new flow.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];
         if known.is_none_or(|known| known.seq != begin.seq) {
@@ -174,7 +174,7 @@ impl Flows {
                 self.ends.way_mut(reverse(way)).acknowledged = None;
             }
         } else if begin.len_bytes > 0 {
-            // The SYN was retransmitted. It may contain data as the first SYN did.
+            // The SYN was retransmitted. The retransmitted SYN may contain data, as the first SYN did.
             self.entries[entry].begin = Some(begin);
         }
         let one = self.ends.way_mut(way);

@@ -31,7 +31,7 @@ pub struct Frame<'a> {
     pub number: u64,
     /// Offset of the frame's record in the file.
     pub at: u64,
-    /// Time of the frame. None: the frame is in a simple packet block, which has no time.
+    /// Time of the frame. None: the frame is in a simple packet block, which stores no time.
     pub t_ns: Option<i64>,
     pub link_type: u16,
     pub data: &'a [u8],
@@ -43,7 +43,7 @@ pub struct Frame<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record<'a> {
     Frame(Frame<'a>),
-    /// The packet cannot be read, but it is known where the next one starts.
+    /// The packet cannot be read, but the start of the next packet is known.
     Unreadable(Reason),
 }
 
@@ -248,8 +248,8 @@ fn check_length(captured: u32, number: u64, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// Parses the packet in a block. The length of the block was checked already. An inconsistent packet therefore only
-/// affects itself.
+/// Parses the packet in a block. The length of the block was checked already. An inconsistent packet therefore does not
+/// affect other packets.
 fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], number: u64, at: u64) -> Record<'a> {
     let Some(Described { interface, ticks, captured, original_bytes, from }) = described(kind, body, interfaces) else {
         return Record::Unreadable(Reason::Record);
@@ -282,7 +282,7 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     if kind == SIMPLE {
         let (interface, original_bytes) = (of(0)?, body.word(0)?);
         let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
-        // The frame is padded to 4 bytes. Its captured length follows only from the two limits.
+        // The frame is padded to 4 bytes. The captured length of the frame follows only from the two limits.
         let captured = original_bytes.min(limit);
         return Some(Described { interface, ticks: None, captured, original_bytes, from: 4 });
     }

@@ -83,12 +83,12 @@ pub enum Stop {
 /// Result type of all header parsers.
 pub type Found<T> = Result<T, Stop>;
 
-/// Reads 16 bits at an offset, in network byte order. None = the bytes end before.
+/// Reads 16 bits at an offset, in network byte order. None = the bytes end before the 16 bits.
 pub fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// Reads 32 bits at an offset, in network byte order. None = the bytes end before.
+/// Reads 32 bits at an offset, in network byte order. None = the bytes end before the 32 bits.
 pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads arrival sequences from texts and packet captures. They state which packets arrived, in order of arrival, and
-//! when.
+//! Reads arrival sequences from texts and packet captures. A sequence states which packets arrived, in order of
+//! arrival, and at which times.
 //!
 //! A reader receives chunks of bytes, which may be split anywhere, and returns [`Arrivals`]. This crate opens no files.
 //! The longest line or packet and the number of flows determine the memory that a reader needs. The length of the file
-//! does not. [`Text`] reads one number per line; [`Capture`] reads pcap and pcapng.
+//! does not affect the memory. [`Text`] reads one number per line; [`Capture`] reads pcap and pcapng.
 #![forbid(unsafe_code)]
 
 mod arrivals;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Link layers: where the next header starts, and what a frame states about the packet's direction.
+//! Link layers: where the next header starts, and the direction that a frame states for its packet.
 //!
-//! References: tcpdump.org/linktypes.html and the pages of the link types there, RFC 1662 (PPP), RFC 2516 (PPPoE).
+//! References: tcpdump.org/linktypes.html and its pages on the link types, RFC 1662 (PPP), RFC 2516 (PPPoE).
 
 use crate::layers::{Found, Layer, Slice, Stop};
 use crate::skips::Reason;
@@ -33,7 +33,8 @@ pub fn first(link_type: u16, frame: Slice) -> Found<(Layer, Slice)> {
         COOKED => Ok((Layer::Type(frame.half(14)?), frame.from(16)?)),
         COOKED_2 => Ok((Layer::Type(frame.half(0)?), frame.from(20)?)),
         12 | 14 | 101 | 228 | 229 => Ok((Layer::Ip, frame)),
-        // The protocol family in the first 4 bytes has other values on other systems. The version of IP is enough.
+        // The protocol family in the first 4 bytes has other values on other systems. The version of IP is enough to
+        // identify the protocol.
         0 | 108 => Ok((Layer::Ip, frame.from(4)?)),
         9 | 50 => Ok((Layer::Ppp, frame)),
         51 => Ok((Layer::Type(PPPOE_SESSION), frame)),

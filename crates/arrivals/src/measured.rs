@@ -20,7 +20,8 @@ pub struct Measured {
     protocol: Protocol,
     /// Number of the direction in which the flow's packets go.
     way: usize,
-    /// Sequence of the flow. The SYN, the first segment and the other end's acknowledgement determine where it begins.
+    /// Sequence of the flow. The SYN, the first segment and the other end's acknowledgement determine where the
+    /// sequence begins.
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,
@@ -28,8 +29,8 @@ pub struct Measured {
     is_over: bool,
 }
 
-/// Sequence number of the first byte after a SYN. If the SYN had data (RFC 7413), this is the byte after the data that
-/// were accepted.
+/// Sequence number of the first byte after a SYN. If the SYN had data (RFC 7413), this byte is the byte after the data
+/// that were accepted.
 fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32>) -> u32 {
     let said = acknowledged.map(|acknowledged| acknowledged.wrapping_sub(seq) as i32).filter(|&beyond| beyond >= 0);
     let accepted = match said {
@@ -138,7 +139,7 @@ impl Measured {
         self.lengths.merged(ends.way(reverse(self.way)).mss_bytes)
     }
 
-    /// Where the capture was made.
+    /// Possible places of the capture, with the evidence.
     pub fn place(&self, ends: &Ends) -> Verdict {
         let (forward, back) = (&ends.way(self.way).facts, &ends.way(reverse(self.way)).facts);
         self.watch.verdict(forward, back, measures_replies(self.protocol))

@@ -23,9 +23,9 @@ pub struct Lengths {
 pub struct Merged {
     /// Number of captured segments that were merged from several.
     pub packets: u64,
-    /// Length of the longest of them.
+    /// Length of the longest merged segment.
     pub longest_bytes: u32,
-    /// The unit length of which their lengths are multiples, or the maximum that the receiver announced.
+    /// The unit length of which the merged segments' lengths are multiples, or the maximum that the receiver announced.
     pub unit_bytes: Option<u32>,
 }
 
@@ -54,7 +54,8 @@ impl Lengths {
         self.counts.range(least + 1..).map(|(&length, &count)| (length, count))
     }
 
-    /// Length of a full segment. This is the shortest length of which nine of ten longer segments are multiples.
+    /// Length of a full segment. A full segment is the shortest length of which nine of ten longer segments are
+    /// multiples.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
         // If no unmerged segment was captured, the unit is the common divisor of all segments that are too long for a

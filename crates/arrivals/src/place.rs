@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds out where a capture was made: at the flow's sender, at its receiver, or between them.
 //!
-//! Each kind of evidence excludes places. The result is the place that remains, or none if all are excluded.
+//! Each kind of evidence excludes places. The result is the place that remains, or no place if all are excluded.
 //!
 //! - The link layer may record whether packets left this machine or entered it.
 //! - If no router has decremented the time to live of a packet (64, 128, 255), the capture was made in the network of
-//!   the packet's sender. This is evidence only if the time to live of at least one of the two directions was
-//!   decremented.
+//!   the packet's sender. The time to live is evidence only if at least one of the two directions was decremented.
 //! - The receiver answers at once, and the sender reacts to an answer at once. The part of the round trip towards the
 //!   receiver is the shortest time from a packet to its acknowledgement or reply. The part towards the sender is the
 //!   shortest time from an acknowledgement to a packet that reacts to it. The packet that reacts is the first that
@@ -18,9 +17,9 @@ use crate::fields::Ack;
 use crate::link::Direction;
 use std::fmt;
 
-/// If a part is shorter than a tenth of the round trip, it counts as zero.
+/// If a part of the round trip is shorter than a tenth of the round trip, the part counts as zero.
 const NOTHING_DIVISOR: i64 = 10;
-/// Shorter times are caused by the software of one machine, and do not show the parts of a path.
+/// Round trips below this time are caused by the software of one machine, and do not show the parts of a path.
 const TRIP_LEAST_NS: i64 = 50_000;
 /// Maximum time that a machine needs to answer.
 const ANSWER_MAX_NS: i64 = 2_000_000;
@@ -100,7 +99,7 @@ pub struct Watch {
     highest: Option<u32>,
     /// End and time of a segment that is not acknowledged yet.
     probe: Option<(u32, i64)>,
-    /// End and time of the newest segment. If a receiver acknowledges every second segment, it answers the newest one
+    /// End and time of the newest segment. A receiver that acknowledges every second segment answers the newest segment
     /// at once.
     newest: Option<(u32, i64)>,
     last_stamp: Option<u32>,
@@ -191,7 +190,7 @@ impl Watch {
         least(if measured { &mut self.behind_ns } else { &mut self.ahead_ns }, t_ns - since);
     }
 
-    /// The possible places, derived from the timing and from what both directions show.
+    /// The possible places, derived from the timing and from the facts about both directions.
     pub fn verdict(&self, forward: &Facts, reverse: &Facts, replies_measured: bool) -> Verdict {
         let mut verdict = Verdict { places: vec![Place::Sender, Place::Middle, Place::Receiver], evidence: Vec::new() };
         self.by_link(forward, &mut verdict);

@@ -24,7 +24,7 @@ pub enum Reason {
     IpProtocol(u8),
     /// The packet is a fragment other than the first.
     Fragment,
-    /// Only this many bytes were captured, and a header or the number lies beyond them.
+    /// Only this many bytes were captured, and a header or the number lies beyond the captured bytes.
     Cut(u32),
     /// The packet ends inside its headers, or is inconsistent.
     Short,

@@ -2,39 +2,41 @@
 //! Numbers the first transmissions of a TCP flow, from the flow's data segments in order of arrival.
 //!
 //! A sender sends new data in byte order. The order of the segments' first bytes is therefore the order of sending, and
-//! a segment's number is its rank in this order. The bytes of a segment show of what kind the segment is:
+//! a segment's number is its rank in this order. The bytes of a segment show which kind of segment it is:
 //!
 //! - The bytes are beyond all bytes seen so far: the segment is a first transmission.
 //! - The bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
-//!   a loss. The sender's clock decides which of the two (RFC 7323 timestamps, as in RFC 3522). A first transmission
-//!   was sent before the segment above the hole, and has an earlier timestamp. A retransmission has a later timestamp.
-//!   If both have the same timestamp or none, IPv4's identification decides, if its earlier values counted up. Linux
-//!   increments it per connection. Without timestamp and identification, the segment is assumed to be the first
-//!   transmission, and counts as undecided.
-//! - No byte is new: the segment is a spurious retransmission, or a copy that the network made. It is skipped and
-//!   counted.
+//!   a loss. The sender's clock distinguishes the two cases (RFC 7323 timestamps, as in RFC 3522). A first transmission
+//!   was sent before the segment above the hole, and has an earlier timestamp than that segment. A retransmission has a
+//!   later timestamp than the segment above the hole. If the two segments have the same timestamp or none, IPv4's
+//!   identification decides, provided that its earlier values counted up. Linux increments the identification per
+//!   connection. Without timestamp and identification, the segment is assumed to be the first transmission, and counts
+//!   as undecided.
+//! - No byte is new: the segment is a spurious retransmission, or a copy that the network made. Such a segment is
+//!   skipped and counted.
 //!
-//! If a first transmission is lost, its number never arrives. The number is the rank of the segment that repeats it. If
-//! a hole is never filled, the number of packets in it is unknown. It is estimated from the longest segment so far. If
-//! the receiver acknowledged the bytes of such a hole, they arrived but are missing from the capture. They get no
-//! numbers, and are counted separately.
+//! If a first transmission is lost, its number never arrives. This missing number is the rank of the segment that
+//! repeats the data. If a hole is never filled, the number of packets in it is unknown. This number is estimated from
+//! the longest segment so far. If the receiver acknowledged the bytes of such a hole, the bytes arrived but are missing
+//! from the capture. Such packets get no numbers, and are counted separately.
 //!
-//! The number of an arrival is known as soon as there is no hole below it. Until then arrivals wait, at most
-//! [`WAITING_MAX`] of them. If more arrive, the lowest hole is given up. The window of a receiver is rarely that large.
+//! The number of an arrival is known as soon as there is no hole below it. Arrivals above a hole wait, at most
+//! [`WAITING_MAX`] of them. If more arrivals wait, the lowest hole is given up. A receiver's window is rarely as large
+//! as `WAITING_MAX` segments.
 
 use std::collections::{BTreeMap, VecDeque};
 
 /// Maximum number of waiting arrivals. 65,536 segments of 1460 bytes are 95 MB.
 const WAITING_MAX: usize = 65_536;
-/// Position of the first byte that was seen. It is large, so that earlier bytes also have positions.
+/// Position of the first byte that was seen. The position is large, so that earlier bytes also have positions.
 const ORIGIN: u64 = 1 << 40;
 /// Maximum distance above a hole at which the sender's clock is looked for.
 const LOOK_MAX: usize = 64;
 /// If an acknowledgement is further beyond the captured data, it belongs to another connection. No window is that large
 /// (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
-/// Maximum increment of an identification that counts up. The increment is one packet, or as many packets as a network
-/// card makes from one.
+/// Maximum increment of an identification that counts up. The increment is one packet, or the number of packets that a
+/// network card makes from one.
 const STEP_MAX: u16 = 4096;
 
 /// A segment with data.
@@ -59,7 +61,7 @@ pub struct Passed {
     pub undecided_pkts: u64,
     /// Approximate number of segments that were acknowledged but are not in the capture.
     pub missed_pkts: u64,
-    /// Number of bytes in these segments.
+    /// Number of bytes in the missing segments.
     pub missed_bytes: u64,
 }
 
@@ -80,8 +82,8 @@ impl Identifications {
         }
     }
 
-    /// Whether the identification counts up. Some systems choose it at random, which RFC 6864 allows. If it counts,
-    /// nine of ten increments are small.
+    /// Whether the identification counts up. Some systems choose the identification at random, which RFC 6864 allows.
+    /// If the identification counts up, nine of ten increments are small.
     fn is_counter(&self) -> bool {
         self.counting * 10 >= self.steps * 9
     }
@@ -91,7 +93,7 @@ impl Identifications {
 #[derive(Debug)]
 struct Unit {
     end: u64,
-    /// If the range is a first transmission: the number of its arrival, and the sender's clock.
+    /// For a first transmission: the number of its arrival, and the sender's clock.
     first: Option<First>,
 }
 
@@ -163,8 +165,7 @@ impl Numbering {
             self.identifications.new_data(segment.ip_id);
         }
         if begin == self.resolved && self.above.is_empty() && self.waiting.is_empty() && end > begin {
-            // The segment is in order and there are no holes. This is the case for nearly every segment of a bulk
-            // transfer.
+            // The segment is in order and there are no holes. Nearly every segment of a bulk transfer arrives in order.
             self.resolved = end;
             self.highest = end;
             self.next_number += 1;
@@ -303,7 +304,7 @@ mod tests {
 
     const START: u32 = u32::MAX - 3000;
 
-    /// Segment k of the flow. It has 100 bytes, and was sent when the sender's clock was `stamp`.
+    /// Segment k of the flow. The segment has 100 bytes, and was sent when the sender's clock was `stamp`.
     fn segment(k: u32, stamp: Option<u32>) -> Segment {
         let seq = START.wrapping_add(100 * k);
         Segment { seq, len_bytes: 100, t_ns: None, stamp, ip_id: None }
@@ -351,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_repetition_cut_anew_is_no_first_transmission() {
-        // 1 and 3 are lost and 2 arrives. One segment then repeats all three.
+        // 1 and 3 are lost and 2 arrives. One segment then repeats the bytes of segments 1, 2 and 3.
         let again = Segment { len_bytes: 300, ..segment(1, None) };
         let (found, passed) = numbers(&[segment(0, None), segment(2, None), segment(4, None), again]);
         assert_eq!(found, [0, 2, 4]);
@@ -384,8 +385,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
         // Tests RFC 4737, 6.1 (retransmissions).
-        /// The expected result follows from the packets that were sent. Each is sent once at its own time, and is
-        /// delayed or lost. Packets that are lost are sent again later.
+        /// The expected result follows from the packets that were sent. Each packet is sent once at its own time, and
+        /// is delayed or lost. Packets that are lost are sent again later.
         #[test]
         fn the_numbers_are_those_of_sending(fates in prop::collection::vec(prop_oneof![9 => (0u32..30).prop_map(Some), 1 => Just(None)], 1..200)) {
             let mut arrivals = Vec::new();

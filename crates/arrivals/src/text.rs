@@ -5,7 +5,7 @@
 use crate::arrivals::SEQ_MAX;
 use crate::error::{Error, Result};
 
-/// A longer line cannot be a sequence number. It is refused before its end, so that memory stays bounded.
+/// A longer line cannot be a sequence number. Such a line is refused before its end, so that memory stays bounded.
 const LINE_MAX_BYTES: usize = 4096;
 const SHOWN_CHARS: usize = 40;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -70,7 +70,7 @@ impl Text {
     ///
     /// # Errors
     ///
-    /// The same as for [`Text::feed`].
+    /// The same errors as for [`Text::feed`].
     pub fn finish(&mut self, into: &mut Vec<u64>) -> Result<()> {
         let line = std::mem::take(&mut self.rest);
         if line.is_empty() {

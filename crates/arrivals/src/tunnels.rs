@@ -4,7 +4,7 @@
 //! References: IEEE 802.1Q, 802.1ah; RFC 2516 (PPPoE), RFC 1661 (PPP), RFC 3032 and RFC 4385 (MPLS), RFC 2784, RFC 2890
 //! and RFC 2637 (GRE), RFC 3378 (EtherIP), RFC 2003 (IP in IP), RFC 4213 (6in4), RFC 7348 (VXLAN), RFC 8926 (Geneve),
 //! 3GPP TS 29.281 (GTP-U). A UDP datagram to a tunnel's port is decapsulated only if its header obeys the tunnel's
-//! rules. Otherwise it is ordinary UDP.
+//! rules. Any other datagram is ordinary UDP.
 
 use crate::layers::{Datagram, Found, Layer, Slice, Stop, UDP};
 use crate::skips::Reason;
@@ -51,7 +51,7 @@ fn ethernet(here: Slice) -> Found<(Layer, Slice)> {
 fn of_type<'a>(kind: u16, here: Slice<'a>, via: &mut Via) -> Found<(Layer, Slice<'a>)> {
     match kind {
         IPV4 | IPV6 => Ok((Layer::Ip, here)),
-        // VLAN tags. Older switches use the last two.
+        // VLAN tags. Older switches use the last two ethertypes.
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => Ok((Layer::Type(here.half(2)?), here.from(4)?)),
         PPPOE_SESSION => {
             *via = via.and(PPPOE);
@@ -120,7 +120,7 @@ fn is_ethernet_with_ip(here: &Slice) -> bool {
     }
 }
 
-/// If a datagram is an encapsulation, its payload and all encapsulations so far. None: the datagram is the innermost
+/// The payload and all encapsulations so far, if the datagram is an encapsulation. None: the datagram is the innermost
 /// packet.
 pub fn inside<'a>(datagram: &Datagram<'a>) -> Found<Option<(Layer, Slice<'a>, Via)>> {
     let here = Slice { bytes: datagram.payload, wire_bytes: datagram.payload_bytes };

@@ -52,7 +52,7 @@ impl Meter {
         Ok(Meter { meter: reorder::Meter::new(settings), unwrap })
     }
 
-    /// Adds arrivals. Each field is a column: numbers, times (or None), payloads (or None).
+    /// Adds arrivals. Each argument is a column: numbers, times (or None), payloads (or None).
     #[pyo3(signature = (seq, t_ns=None, len_bytes=None))]
     fn arrive(
         &mut self,

@@ -51,7 +51,7 @@ fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u
     keyed.into_iter().map(|k| k.1).collect()
 }
 
-/// In every `every` packets, `block` packets in the middle change places with the `block` packets after them.
+/// In every `every` packets, `block` packets in the middle change places with the next `block` packets.
 fn swapped(pkts: u64, every: u64, block: u64) -> Vec<u64> {
     let place = |s: u64| match (s % every).checked_sub(every / 2) {
         Some(x) if x < block => s + block,

@@ -7,8 +7,8 @@ const LEAST_BITS: u64 = 1 << 12;
 const MOST_BITS: u64 = 1 << 22;
 
 /// A set of numbers that are below `u64::MAX` and not below `base`. Numbers near `base` are stored as bits of a ring.
-/// The few numbers far ahead are stored in a tree, and move to the ring when `base` approaches them. If numbers are
-/// dense, each operation takes a few instructions.
+/// The few numbers far ahead are stored in a tree, and move to the ring when `base` comes near. If numbers are dense,
+/// each operation takes a few instructions.
 #[derive(Debug, Clone)]
 pub struct Ahead {
     base: u64,
@@ -18,7 +18,7 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Creates an empty set for about `pkts` numbers. It is fast if the numbers lie within a range of four times
+    /// Creates an empty set for about `pkts` numbers. The set is fast if the numbers lie within a range of four times
     /// `pkts`.
     pub fn new(pkts: u32) -> Self {
         let bits = (4 * (u64::from(pkts) + 1)).next_power_of_two().clamp(LEAST_BITS, MOST_BITS);

@@ -18,11 +18,10 @@ pub struct BufferDensity {
     /// The threshold B_T.
     pub threshold_pkts: u32,
     /// Occupancies, and the number of arrivals with each occupancy. The occupancy is the number of packets in the
-    /// buffer just after an arrival, including the arrival itself if it is early. Sorted. Contains only occupancies
-    /// that occur.
-    /// Implements RFC 5236, 3.10 (buffer-occupancy frequency).
+    /// buffer just after an arrival, including the arrival itself if it is early. The list is sorted by occupancy. The
+    /// list contains only occupancies that occur. Implements RFC 5236, 3.10 (buffer-occupancy frequency).
     pub counts: Vec<(u32, u64)>,
-    /// N', the sum of these numbers of arrivals.
+    /// N', the sum of the arrival counts in `counts`.
     pub pkts: u64,
     /// Arrivals below the expected number, for which the buffer no longer waited. Duplicates are not included, and
     /// neither are arrivals that are too late to be counted.
@@ -50,7 +49,7 @@ impl BufferDensity {
 #[derive(Debug, Clone)]
 pub struct BufferMeter {
     threshold_pkts: u32,
-    /// The first arrivals. They are held until the first expected number is known.
+    /// The first arrivals. These arrivals are held until the first expected number is known.
     held: Option<Vec<u64>>,
     /// Buffered packets. The base of this set is E, the number for which the receiver waits.
     /// Implements RFC 5236, 3.7 (expected packet).
@@ -61,7 +60,7 @@ pub struct BufferMeter {
 
 impl BufferMeter {
     /// Creates a meter with the threshold B_T, at most 2^31 - 1. `first_seq` is the number that is expected first.
-    /// None: it is the smallest of the first B_T + 1 arrivals.
+    /// None: the first expected number is the smallest of the first B_T + 1 arrivals.
     pub fn new(threshold_pkts: u32, first_seq: Option<u64>) -> Self {
         let threshold_pkts = threshold_pkts.min(Settings::MOST_THRESHOLD_PKTS);
         let mut buffer = Ahead::new(threshold_pkts);
@@ -135,7 +134,7 @@ impl BufferMeter {
             if seq == self.buffer.base() {
                 self.buffer.pass(seq);
             } else {
-                // the set refuses `seq` if `seq` was the smallest number
+                // the set refuses `seq` if `seq` was the smallest number, and has been passed
                 self.buffer.insert(seq);
             }
         }

@@ -4,14 +4,14 @@
 //! This module deviates from the RFC's pseudo-code (7.1) in one point. The pseudo-code discards a late packet with a
 //! displacement beyond D_T without advancing the receive index, although the packet's number has already served as a
 //! receive index. From then on, each packet of a sequence that is in order has displacement -1. After several such
-//! events, all further packets are discarded. A test shows both effects. They contradict section 3, where a packet in
-//! order has displacement 0 and lost packets have no effect. Here the receive index advances when a packet is
-//! discarded. If no late packet is discarded, the result equals that of the pseudo-code. Late packets are discarded
-//! only if their displacement is greater than D_T.
+//! events, all further packets are discarded. A test shows both effects. Both effects contradict section 3, where a
+//! packet in order has displacement 0 and lost packets have no effect. In this module, the receive index advances when
+//! a packet is discarded. If no late packet is discarded, the result equals that of the pseudo-code. Late packets are
+//! discarded only if their displacement is greater than D_T.
 //!
-//! A second decision concerns copies. If the pseudo-code has discarded a packet as early, it mistakes a copy for the
-//! packet itself. A [`DensityMeter`] does the same, but a [`Meter`](crate::Meter) passes only first copies to it, as in
-//! section 3.1.
+//! A second decision concerns copies. If the pseudo-code has discarded a packet as early, it mistakes a later copy for
+//! the packet itself. A [`DensityMeter`] does the same. A [`Meter`](crate::Meter), however, passes only first copies to
+//! it, as in section 3.1.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;
@@ -23,18 +23,16 @@ pub struct Density {
     /// The threshold D_T.
     pub threshold_pkts: u32,
     /// Displacements, and the number of packets with each displacement. The displacement is the receive index minus the
-    /// number: positive for late packets, negative for early ones. Sorted. Contains only displacements that occur.
-    /// Implements RFC 5236, 3 (early and late).
-    /// Implements RFC 5236, 3.2 (out of order).
-    /// Implements RFC 5236, 3.5 (displacement frequency).
-    /// Implements RFC 5236, 4 (reorder set).
+    /// number: positive for late packets, negative for early ones. The list is sorted by displacement. The list
+    /// contains only displacements that occur. Implements RFC 5236, 3 (early and late). Implements RFC 5236, 3.2 (out
+    /// of order). Implements RFC 5236, 3.5 (displacement frequency). Implements RFC 5236, 4 (reorder set).
     pub counts: Vec<(i32, u64)>,
-    /// N', the sum of these numbers of packets.
+    /// N', the sum of the packet counts in `counts`.
     pub pkts: u64,
-    /// Arrivals that are early by more than D_T. They count as lost.
+    /// Arrivals that are early by more than D_T. Such arrivals count as lost.
     pub early_beyond_pkts: u64,
-    /// Arrivals that are late by more than D_T. They count as lost. Duplicates are not included, and neither are
-    /// arrivals that are too late to be counted.
+    /// Arrivals that are late by more than D_T. Such arrivals count as lost. Duplicates are not included, and neither
+    /// are arrivals that are too late to be counted.
     pub late_beyond_pkts: u64,
 }
 
@@ -63,9 +61,8 @@ impl Density {
         (self.pkts > 0).then(|| self.counts.iter().map(term).sum())
     }
 
-    /// Probability that a packet arrives after at least `successors` packets that were sent later. This is the sum of
-    /// RD\[i\] from `successors` to D_T. None: no packets were counted.
-    /// Implements RFC 5236, 9 (late share).
+    /// Probability that a packet arrives after at least `successors` packets that were sent later. This probability is
+    /// the sum of RD\[i\] from `successors` to D_T. None: no packets were counted. Implements RFC 5236, 9 (late share).
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
         self.of_all(self.counts.iter().filter(|c| i64::from(c.0) >= i64::from(successors)).map(|c| c.1).sum())
     }
@@ -77,11 +74,10 @@ impl Density {
 
 /// Computes RD incrementally by the RFC's stay-back algorithm. The time per arrival does not depend on D_T.
 ///
-/// When a packet leaves the window, the RFC assigns it a receive index. This is the smallest unused number among the
-/// packets in the window and the packets that left the window early. Here the set of these numbers is kept sorted.
-/// Implements RFC 5236, 2 (complexity).
-/// Implements RFC 5236, 6 (stay-back).
-/// Implements RFC 5236, 7.1 (algorithm for RD).
+/// When a packet leaves the window, the RFC assigns it a receive index. The receive index is the smallest unused number
+/// among the packets in the window and the packets that left the window early. In this implementation, the set of these
+/// numbers is kept sorted. Implements RFC 5236, 2 (complexity). Implements RFC 5236, 6 (stay-back). Implements RFC
+/// 5236, 7.1 (algorithm for RD).
 #[derive(Debug, Clone)]
 pub struct DensityMeter {
     threshold_pkts: u32,
@@ -126,7 +122,8 @@ impl DensityMeter {
         true
     }
 
-    /// Records an arrival that was not measured although it is not a duplicate. It is late beyond the threshold.
+    /// Records an arrival that was not measured although it is not a duplicate. The arrival is late beyond the
+    /// threshold.
     pub(crate) fn give_up(&mut self) {
         self.late_beyond_pkts += 1;
     }
@@ -173,7 +170,7 @@ impl DensityMeter {
     }
 }
 
-/// Adds one at index `at`. The vector only grows to the displacements that occur, not to all possible ones.
+/// Adds one at index `at`. The vector grows only to the displacements that occur, not to all possible displacements.
 #[inline]
 pub(crate) fn count(counts: &mut Vec<u64>, at: usize) {
     if at >= counts.len() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worked examples from RFC 4737, RFC 5236 and the study `torres2020`, with the numbers that these state.
+//! Worked examples from RFC 4737, RFC 5236 and the study `torres2020`, with the numbers printed in these sources.
 
 use crate::obvious::{self, Discarding, Overflowing};
 use crate::{Arrival, BufferDensity, Density, DensityMeter, Late, Meter, Reordering, Settings, Verdict};
@@ -302,8 +302,8 @@ fn rfc_5236_section_8_b_a_lost_packet_shows_in_the_buffer_alone() {
     let got = measured(&numbers, thresholds(3));
     assert_eq!(got.density.counts, [(0, 6)]);
     assert_eq!((got.density.share_ratio(0), got.density.share_ratio(1)), (Some(1.0), Some(0.0)));
-    // Table 6 prints E = 7 in its last column. All other columns print E before the arrival, which would be 3 there.
-    // When 7 arrives, the buffer is full, so 3 is given up and 4 to 6 are released.
+    // Table 6 prints E = 7 in its last column. All other columns print E before the arrival, which would be 3 in the
+    // last column. When 7 arrives, the buffer is full, so 3 is given up and 4 to 6 are released.
     let (occupancies, _) = obvious::buffer_steps(&numbers, 3, 1, Overflowing::AsInTheRfc);
     assert_eq!(occupancies, [0, 0, 1, 2, 3, 0]);
     assert_eq!(got.buffer_density.counts, [(0, 3), (1, 1), (2, 1), (3, 1)]);
@@ -379,7 +379,8 @@ fn a_packet_below_the_first_number_is_none_of_the_sequence() {
 fn a_packet_beyond_the_loss_window_is_lost() {
     let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
     let got = measured(&[1, 2, 6, 3, 7, 4, 5, 3], settings);
-    // when 3 arrives it is 3 below 6, and is counted; its copy is 4 below 7, and cannot be recognised; 4 is 3 below 7
+    // when 3 arrives, it is 3 below 6, and is counted; the copy of 3 is 4 below 7, and cannot be recognised; 4 is 3
+    // below 7
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));

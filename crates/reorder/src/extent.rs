@@ -4,12 +4,12 @@
 use crate::density::count;
 
 /// Reordering extent: the number of arrivals between a packet and the first packet that overtook it (RFC 4737, section
-/// 4.2). For packet i it is e = i - j, where j is the *smallest* index with s\[j\] > s\[i\]. Packets in order have no
-/// extent.
+/// 4.2). For packet i the extent is e = i - j, where j is the *smallest* index with s\[j\] > s\[i\]. Packets in order
+/// have no extent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extents {
-    /// Extents, and the number of reordered packets with each extent. Sorted. Contains only extents that occur.
-    /// Implements RFC 4737, 4.2.4 (histogram of extents).
+    /// Extents, and the number of reordered packets with each extent. The list is sorted by extent. The list contains
+    /// only extents that occur. Implements RFC 4737, 4.2.4 (histogram of extents).
     pub counts: Vec<(u32, u64)>,
     /// Sum of the extents of all reordered packets.
     pub sum_pkts: u64,
@@ -50,9 +50,9 @@ impl LateTimes {
     }
 }
 
-/// Byte offset: the payload that arrived before a reordered packet although it was sent later. It must be stored until
-/// that packet arrives (RFC 4737, section 4.4). It is the sum of the payloads of all packets j with i - e <= j < i and
-/// s\[j\] > s\[i\].
+/// Byte offset: the payload that arrived before a reordered packet although it was sent later. The receiver must store
+/// this payload until the reordered packet arrives (RFC 4737, section 4.4). The byte offset is the sum of the payloads
+/// of all packets j with i - e <= j < i and s\[j\] > s\[i\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteOffsets {
     /// Number of reordered packets.

@@ -5,13 +5,13 @@
 //! packet becomes a *reordering* discontinuity. The RFC leaves one case open: discontinuities may be found in an order
 //! that differs from their order in the sequence. In 1, 4, 7, 6, 2, for example, packet 7 is found when 6 arrives, and
 //! packet 4 is found later, when 2 arrives. The RFC first defines a gap as the distance between *successive*
-//! discontinuities, but then as the distance between discontinuities that are found one after the other. Here
-//! discontinuities are sorted by the time of their own arrival, whenever they were found. No gap is then negative or
-//! omitted. The example has one gap, of length 1.
+//! discontinuities, but then as the distance between discontinuities that are found one after the other. In this
+//! module, discontinuities are sorted by the time of their own arrival, whenever they were found. No gap is then
+//! negative or omitted. The example has one gap, of length 1.
 
 use std::collections::VecDeque;
 
-/// Number of discontinuities that are checked one by one before all are searched.
+/// Number of recent discontinuities that are checked one by one before all of them are searched.
 const FEW: usize = 16;
 
 /// Distances between successive reordering discontinuities.
@@ -22,8 +22,8 @@ pub struct Gaps {
     pub sequence_discontinuities: u64,
     /// Number of packets that were the first to overtake a reordered packet.
     pub reordering_discontinuities: u64,
-    /// Number of gaps. It is one less than the number of reordering discontinuities, or 0. (The RFC assigns the first
-    /// discontinuity a gap of 0, which is not counted here.)
+    /// Number of gaps. The number of gaps is one less than the number of reordering discontinuities, or 0. (The RFC
+    /// assigns the first discontinuity a gap of 0, which this crate does not count.)
     pub gaps: u64,
     /// Sum of the gaps, in arrivals.
     pub sum_pkts: u64,
@@ -31,9 +31,9 @@ pub struct Gaps {
     pub max_pkts: Option<u64>,
     /// Number of gaps for which the times of both ends are known.
     pub timed_gaps: u64,
-    /// Sum of these gaps.
+    /// Sum of the timed gaps, in ns.
     pub sum_ns: i128,
-    /// Longest of these gaps. None: no gap has both times.
+    /// Longest timed gap, in ns. None: no gap has both times.
     pub max_ns: Option<i64>,
 }
 
@@ -62,15 +62,14 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Whether numbers before the packet are known to be missing. This is not known for the first arrival of a sequence
-    /// whose first number is not known. Packets may nevertheless be late relative to this arrival.
+    /// Whether numbers before the packet are known to be missing. For the first arrival of a sequence whose first
+    /// number is unknown, missing numbers are not known. Packets may nevertheless be late relative to this arrival.
     leaps: bool,
     reorders: bool,
 }
 
-/// Sequence discontinuities for which a packet may still be late. They are sorted by arrival, and therefore also by
-/// number.
-/// Implements RFC 4737, 6 (stored discontinuities).
+/// Sequence discontinuities for which a packet may still be late. The discontinuities are sorted by arrival, and
+/// therefore also by number. Implements RFC 4737, 6 (stored discontinuities).
 #[derive(Debug, Clone, Default)]
 pub struct Discontinuities {
     recent: VecDeque<Discontinuity>,
@@ -79,8 +78,8 @@ pub struct Discontinuities {
 }
 
 impl Discontinuities {
-    /// Adds a packet that skipped missing numbers. If `leaps` is false, it only may have skipped some. `lowest` is the
-    /// smallest number that may still arrive.
+    /// Adds a packet that skipped missing numbers. If `leaps` is false, the packet may have skipped numbers, but it is
+    /// not certain. `lowest` is the smallest number that may still arrive.
     pub fn add(&mut self, seq: u64, position: Position, leaps: bool, lowest: u64) {
         while self.recent.front().is_some_and(|d| d.seq <= lowest) {
             self.settle();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Metrics of packet reordering from RFC 4737 and RFC 5236, with mean displacement and entropy. They are computed while
-//! packets arrive.
+//! Metrics of packet reordering from RFC 4737 and RFC 5236, with mean displacement and entropy. The metrics are
+//! computed while packets arrive.
 //!
 //! ```
 //! use reorder::{Arrival, Meter, Settings};
@@ -14,8 +14,8 @@
 //! assert_eq!(reordering.reordered_ratio(), Some(0.25));
 //! ```
 //!
-//! The RFCs contradict themselves in some cases, and leave others open. Each decision is documented beside its code,
-//! and a test shows its effect:
+//! The RFCs contradict themselves in some cases, and leave others open. The code documents each decision, and a test
+//! shows its effect:
 //!
 //! - the first packet to arrive is in order, and only first copies are analysed ([`Reordering`]);
 //! - an extent counts from the *first* packet that overtook ([`Extents`]);

@@ -30,7 +30,7 @@ impl NReordering {
         Self { n_max, last: vec![0; n_max.next_power_of_two()], pkts: 0, degrees: Vec::new() }
     }
 
-    /// Adds a packet in order. No packet before it has a larger number.
+    /// Adds a packet in order. No packet before the new packet has a larger number.
     #[inline]
     pub fn in_order(&mut self, seq: u64) {
         let mask = self.last.len() - 1;

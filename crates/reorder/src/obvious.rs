@@ -100,7 +100,8 @@ pub struct StayBack {
     pub refused_pkts: u64,
 }
 
-/// Whether the receive index advances when a late packet is discarded. In the RFC it does not: see `density.rs`.
+/// Whether the receive index advances when a late packet is discarded. In the RFC the receive index does not advance:
+/// see `density.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Discarding {
     MovesOn,
@@ -163,7 +164,7 @@ pub enum Overflowing {
 }
 
 /// The pseudo-code of RFC 5236, section 7.2, step by step. Returns the occupancy at each counted arrival. Also returns
-/// how often an early arrival found the buffer full and the expected number did not reach it.
+/// how often an early arrival found the buffer full, and the expected number did not reach that arrival.
 pub fn buffer_steps(numbers: &[u64], threshold: usize, first_seq: u64, overflowing: Overflowing) -> (Vec<u32>, u64) {
     let (mut expected, mut buffer) = (first_seq, BTreeSet::new());
     let (mut occupancies, mut unreached) = (Vec::new(), 0);

@@ -10,10 +10,9 @@ const LEAST_BLOCKS: usize = 4;
 /// Number of a block or group to which nothing has been added.
 const NONE: u64 = u64::MAX;
 
-/// The numbers in the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. They are stored in a
-/// ring, which grows to the size of the window at most. A block is cleared when a number of a later cycle enters it. A
-/// jump of any distance therefore costs nothing.
-/// Implements RFC 4737, 6 (missing numbers).
+/// The numbers in the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. The chunks are stored in
+/// a ring, which grows to the size of the window at most. A block is cleared when a number of a later cycle enters it.
+/// A jump of any distance therefore costs nothing. Implements RFC 4737, 6 (missing numbers).
 #[derive(Debug, Clone)]
 pub struct Recent {
     blocks: Vec<Block>,
@@ -48,7 +47,7 @@ impl Recent {
         empty
     }
 
-    /// Whether `seq` has arrived. `seq` must be in the window.
+    /// Whether the number `seq` has arrived. The number must be in the window.
     #[inline]
     pub fn contains(&self, seq: u64) -> bool {
         let block = &self.blocks[self.block_place(seq)];
@@ -99,8 +98,8 @@ impl Recent {
         sum
     }
 
-    /// Clears the block of `seq`. Before that, enlarges the ring if necessary, so that it holds all blocks of the
-    /// window from the smallest number on.
+    /// Clears the block of `seq`. If necessary, first enlarges the ring, so that it holds all blocks of the window from
+    /// the smallest number on.
     #[cold]
     fn open(&mut self, seq: u64) {
         let (smallest, largest) = self.ends.map_or((seq, seq), |(s, l)| (s.min(seq), l.max(seq)));
@@ -155,7 +154,7 @@ fn chunk(seq: u64) -> (usize, usize) {
     ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)
 }
 
-/// Sixteen masks of zeros, then fifteen masks of ones.
+/// The table contains sixteen masks of zeros, then fifteen masks of ones.
 const STEP: [u64; 2 * FAN - 1] = {
     let mut step = [0; 2 * FAN - 1];
     let mut i = FAN;
@@ -167,8 +166,8 @@ const STEP: [u64; 2 * FAN - 1] = {
 };
 
 /// Sum of the entries after index `at`. All sixteen entries are added, each with a mask from a table. A loop caused 1.1
-/// of the 5.4 million mispredicted branches of `examples/speed`, and so did a condition that the compiler turned into a
-/// loop (callgrind, 100,000 packets).
+/// of the 5.4 million mispredicted branches of `examples/speed` (callgrind, 100,000 packets). A condition did, too,
+/// because the compiler turned it into a loop.
 #[inline]
 fn after(bytes: &[u64; FAN], at: usize) -> u64 {
     bytes.iter().zip(&STEP[FAN - 1 - at..]).map(|(b, mask)| b & mask).sum()

@@ -10,7 +10,7 @@ use crate::settings::Settings;
 
 /// Metrics of one sequence. Counts are fields. Shares and means are methods, which return None if nothing was counted.
 ///
-/// arrived = received + duplicate + too late + outside.
+/// The counts add up: arrived = received + duplicate + too late + outside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reordering {
     /// The settings of the meter.
@@ -20,22 +20,23 @@ pub struct Reordering {
     /// Number of first copies, which are the packets that RFC 4737 analyses (section 3.6).
     /// Implements RFC 4737, 5.2 (received packets).
     pub received_pkts: u64,
-    /// Payload of these packets.
+    /// Payload of the received packets, in bytes.
     pub received_bytes: u64,
     /// Number of further copies.
     pub duplicate_pkts: u64,
     /// Number of arrivals whose number is below the largest number by more than the loss-waiting window. RFC 4737
-    /// counts them as lost. Copies of such packets cannot be recognised.
+    /// counts such arrivals as lost. Copies of such packets cannot be recognised.
     pub too_late_pkts: u64,
     /// Number of arrivals below the first number of the sequence, or with an invalid number.
     pub outside_pkts: u64,
-    /// Number of packets sent, if it is known. Otherwise the number of packets from the first number to the largest one
-    /// received.
+    /// Number of packets sent, if it is known. If it is unknown, the number of packets from the first number to the
+    /// largest number received.
     pub expected_pkts: u64,
     /// expected - received. The value is 0 if more packets were received than sent, which only happens if the number of
     /// sent packets is wrong.
     pub lost_pkts: u64,
-    /// First number of the sequence: from the settings, else the smallest number received. None: nothing was received.
+    /// First number of the sequence: from the settings if set, otherwise the smallest number received. None: nothing
+    /// was received.
     pub first_seq: Option<u64>,
     /// Largest number received. None: nothing was received.
     pub last_seq: Option<u64>,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Unwraps sequence numbers from fields of 8 to 64 bits, which wrap around.
 
-/// Number of cycles (as a power of two) below the cycle of the first number. They allow numbers earlier than the first
-/// one.
+/// Number of cycles (as a power of two) below the cycle of the first number. These cycles allow numbers earlier than
+/// the first number.
 const CYCLES_BEFORE: u32 = 16;
 
 /// State for unwrapping numbers. Two successive arrivals are assumed to be less than half the range apart. A larger
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Unwrapped numbers, minus the first one.
+    /// Unwrapped numbers, minus the first unwrapped number.
     fn steps(bits: u32, fields: &[u64]) -> Vec<i64> {
         let mut unwrap = Unwrap::new(bits).unwrap();
         let numbers: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
@@ -113,7 +113,7 @@ mod tests {
             let fields: Vec<u64> = numbers.iter().map(|n| n.rem_euclid(range as i128) as u64).collect();
             let mut unwrap = Unwrap::new(bits).unwrap();
             let got: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
-            // if fields are wide, there are few cycles below the first number: skip values that would be below 0
+            // wide fields leave room for few cycles below the first number: skip values that would be below 0
             let first = i128::from(got[0]);
             prop_assume!(numbers.iter().all(|n| (0..i128::from(u64::MAX)).contains(&(first + n - numbers[0]))));
             for (n, g) in numbers.iter().zip(&got) {

@@ -25,7 +25,8 @@ pub struct Late {
     /// Number of arrivals since the first packet that overtook this one. The overtaking packet is included (RFC 4737,
     /// section 4.2).
     pub extent_pkts: u32,
-    /// Time since that packet arrived (section 4.3). None: one of the times is not known.
+    /// Time since the first overtaking packet arrived (section 4.3). None: the time of one of the two arrivals is not
+    /// known.
     pub late_ns: Option<i64>,
     /// Payload that was sent later but arrived earlier, and waited for this packet (section 4.4).
     pub offset_bytes: u64,

@@ -18,7 +18,7 @@ pub struct Event {
     pub change: Change,
 }
 
-/// A change of the network. The comments begin with the number of the kind.
+/// A change of the network. The comment on each kind begins with the number of the kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
     /// 1: a link comes up. The first time, the link is created.
@@ -73,11 +73,11 @@ pub enum Change {
         destination: usize,
         /// None = the pair has no path.
         path: Option<u32>,
-        /// Number of the path change. It counts from 0 for each pair of source and destination. None = this is the
-        /// pair's first path.
+        /// Number of the path change. The number counts from 0 for each pair of source and destination. None = this
+        /// path is the pair's first path.
         change: Option<u32>,
     },
-    /// 8: the random delay that is added to the propagation delay changes. Its mean is 0.
+    /// 8: the random delay that is added to the propagation delay changes. The mean of the random delay is 0.
     Jitter {
         /// `2 * link` from a to b, `2 * link + 1` from b to a. The link's discipline must be `jitter`.
         direction: usize,

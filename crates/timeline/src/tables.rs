@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Format of `in/tables.bin`: properties of directions as functions of time. They are known from the start.
+//! Format of `in/tables.bin`: properties of directions as functions of time. These properties are known from the start.
 
 use crate::setup::Setup;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Size of one record. Its fields are `t_ns i64, value u64, loss u32, zero u32`, in little-endian order.
 pub const RECORD_BYTES: usize = 24;
 
-/// Capacity of a direction without a limit, on which everything leaves immediately.
+/// Capacity of a direction without a limit, on which every packet leaves immediately.
 pub const UNSHAPED: u64 = u64::MAX;
 
 /// One record, parsed.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The basis of every other package: errors, units, files, texts and progress. It imports no other package."""
+"""The basis of every other package: errors, units, files, texts and progress. The package imports no other package."""

@@ -64,7 +64,8 @@ class TraceError(LeowarpError):
 class UnexpectedError(LeowarpError):
     """An unforeseen error: a fault of leowarp, or an invalid file that no check found."""
 
-    # This status differs from 1 to 5, which show who can resolve the error. Here that is unknown.
+    # The status 70 differs from 1 to 5, which show who can resolve the error. For an unforeseen error, it is unknown
+    # who can.
     exit_code = 70  # EX_SOFTWARE of sysexits.h
 
 

@@ -16,7 +16,8 @@ MOST_BYTES = 8 << 20
 """Largest size of a footer. The footer of a network of 10,000 links has 2 MB of names."""
 
 MOST_VALUES = 200_000
-"""Largest number of integers and texts in a footer. Our tables have some 30 for each column and 262,144 rows."""
+"""Largest number of integers and texts in a footer. leowarp's tables have some 30 values for each column and 262,144
+rows."""
 
 _FEW_BYTES = 256 << 10
 """A footer of this size takes at most 60 MB in memory, so its values are not counted."""

@@ -2,7 +2,7 @@
 """Checks that files of a run directory belong to the same run: summary and trace tables must have the flows of the
 plan.
 
-The manifest's sha256 shows the same, unless somebody has written the manifest again.
+The manifest's sha256 also detects files of another run, unless somebody has written the manifest again.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ def host_node(station: str) -> str:
 
 
 def dish_node(station: str) -> str:
-    """Node of the router between a station with an access link and its host: ``dish:Madrid``; it has a colon, as in
-    `host_node`."""
+    """Node of the router between a station with an access link and its host: ``dish:Madrid``; no station has this name,
+    because station names have no colon."""
     return f"dish:{station}"
 
 

@@ -2,8 +2,8 @@
 """Trusted places, in which nobody but the user and root may write.
 
 leowarp runs programs that it finds in its cache or that its trust list names. Anyone who can write to such a place can
-run programs as this user. So each directory on the path to it is checked, as OpenSSH does for authorized_keys
-(`safe_path` in misc.c).
+run programs as this user. Each directory on the path to a trusted place is therefore checked, as OpenSSH does for
+authorized_keys (`safe_path` in misc.c).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def why_not_own(path: Path) -> str | None:
     directory and each symbolic link on the way. In a sticky directory such as /tmp only the owners of entries can
     replace them, so such a directory may be on the path. Group-write is allowed if the group is the user's private one.
 
-    path: A path that does not exist yet counts as the user's own if the directory above it is the user's own. If this
-        is a sticky directory, check again after creating the path.
+    path: A path that does not exist yet counts as the user's own if the directory above it is the user's own. If the
+        directory above is sticky, check again after creating the path.
     """
     waiting = list(reversed((Path.cwd() / path).parts[1:]))
     here, links = "/", 0
@@ -76,7 +76,7 @@ def make_directory(path: Path, mode: int = 0o755) -> None:
         try:
             path.mkdir(mode=mode)
         except FileExistsError:
-            # Another process created it meanwhile, or a file has that name.
+            # Another process created the directory meanwhile, or a file has that name.
             if not path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
@@ -119,7 +119,7 @@ def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
 
 
 def _is_root_unmapped(uid: int) -> bool:
-    """Whether this is the placeholder for users unknown to the user namespace, and root is one of these.
+    """Whether `uid` is the placeholder for users that the user namespace does not know, and root is one of these users.
 
     bubblewrap without root maps only the user, so `/` and `/home` belong to nobody there.
     """

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 
 def policy_tag(scripts: Sequence[str]) -> str:
-    """The ``<meta>`` element for the head of a page. It must precede everything to which it applies.
+    """The ``<meta>`` element for the head of a page. The element must precede everything to which it applies.
 
     A page may be passed on with a run that somebody else made. Scripts are allowed by their hashes, so no text of a
     plan can run as a script. Styles are inline, which needs 'unsafe-inline'.

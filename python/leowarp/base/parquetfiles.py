@@ -31,10 +31,10 @@ tables take 0.5 GiB.
 MOST_TIMES_FILE = 256
 """Limit on the decoded bytes per byte on disk, for larger tables.
 
-The run directories of tests, studies and exams (2,078 of them) need up to 90 times their size on disk, beyond 64 MiB.
-UDP at a constant rate that loses nearly all packets needs most: 130 times for 8.5 million packets (copies of 0.6
-million). A recording of a dish in a timeline needs 39 times, 2,000 flows 26 times, and TCP with 5.9 million packets 15
-times.
+The 2,078 run directories of tests, studies and exams need up to 90 times their size on disk, where they need more than
+64 MiB. A UDP flow of constant rate that loses nearly all its packets needs most: 130 times for 8.5 million packets
+(copies of 0.6 million). A recording of a dish in a timeline needs 39 times, 2,000 flows 26 times, and TCP with 5.9
+million packets 15 times.
 """
 
 MOST_OF_MEMORY = 4
@@ -82,8 +82,8 @@ def read_table(
         refuse_strange(path, hint=hint)
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
-            # The known footer is used, and no data set: reading the footer again and making a data set both cost more
-            # than decoding a small table.
+            # The known footer is used, and no data set is made: reading the footer again and making a data set both
+            # cost more than decoding a small table.
             table = pq.ParquetFile(path, metadata=footer).read(columns)
             table = table if columns is None else table.select(columns)
         else:
@@ -192,7 +192,7 @@ def memory_limit_bytes(disk_bytes: int) -> int:
         raise HostError(f"{TABLE_BYTES} is {raised!r:.40}, and not a number of bytes", hint=f"unset {TABLE_BYTES}")
     most_bytes = MOST_TIMES_FILE * disk_bytes
     if most_bytes > MOST_SMALL_BYTES:
-        # This check is skipped for small tables, because it reads files of the kernel.
+        # The usable memory is not read for small tables, because reading it opens several files of the kernel.
         most_bytes = min(most_bytes, usable_memory_bytes() // MOST_OF_MEMORY)
     return max(MOST_SMALL_BYTES, most_bytes, int(raised))
 
@@ -221,7 +221,7 @@ class _Size:
             for place, column in enumerate(map(group.column, range(group.num_columns))):
                 if columns is not None and column.path_in_schema.split(".")[0] not in columns:
                     continue
-                # Neither number is trusted alone.
+                # Neither of the two counts is trusted alone.
                 count = max(column.num_values, group.num_rows)
                 fixed_bytes += count * _WIDTHS_BYTES.get(column.physical_type, _NUMBER_BYTES)
                 fixed_bytes += group.num_rows * _LIST_BYTES * is_list[place]

@@ -2,8 +2,8 @@
 """Files that somebody else may have created: read and written only if they are plain files of a limited size.
 
 A run directory that was published, or one in a place where others may write, can contain a symbolic link, a pipe or a
-device in place of a file. Reading or writing such a name would affect another file, or wait for ever. So directories
-are checked before any file in them is opened, and files are opened without following links.
+device in place of a file. Reading or writing such a name would affect another file, or wait for ever. Directories are
+therefore checked before any file in them is opened, and files are opened without following links.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ DEEPEST = 16
 """Maximum number of directory levels; a run has 4, a study with whole runs 6."""
 
 _ROOTS = (".guest", "in", "roots")
-"""In a run that did not end, these links are leowarp's own. The links determine the directory that a program sees as
-`/` (guest/user/programs.py). They are removed with the other files before a run is written there, and nothing is
-written through them."""
+"""In a run that did not end, the links in `.guest/in/roots` are leowarp's own. The links determine the directory that a
+program sees as `/` (guest/user/programs.py). The links are removed with the other files before a run is written there,
+and nothing is written through them."""
 
 _DEVICES = "/dev/"
 

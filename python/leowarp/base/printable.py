@@ -76,7 +76,8 @@ def one_line(text: str) -> str:
 
 
 def json_visible(text: str) -> str:
-    r"""JSON text with these characters as JSON's own escapes: it has the same value, and displays as with `visible`."""
+    r"""JSON text in which the characters that `visible` escapes are JSON's own escapes: the text has the same value,
+    and displays as with `visible`."""
     return "".join(char if char.isprintable() or char == "\n" else _json_escaped(char) for char in text)
 
 

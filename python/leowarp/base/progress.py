@@ -109,8 +109,8 @@ class BuildProgress:
     @property
     def left_s(self) -> float | None:
         """Seconds of real time until the build ends; None while unknown."""
-        # An estimate is given after 2 s and 1 % at the earliest. Before that it would be wrong by minutes, and would
-        # jump.
+        # An estimate is given after 2 s and 1 % at the earliest. An earlier estimate would be wrong by minutes, and
+        # would jump.
         return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
 
     @property
@@ -272,8 +272,8 @@ class building:
                 print(at.text(), file=sys.stderr, flush=True)
 
     def _bar(self, at: BuildProgress) -> None:
-        """Show the bar of the build. It is created at the first step, because a build that finds all its results in the
-        cache shows no bar."""
+        """Show the bar of the build. The bar is created at the first step, because a build that finds all its results
+        in the cache shows no bar."""
         fields = {
             "stage": at.stage,
             "virtual": at.counted,
@@ -313,8 +313,8 @@ class shown:
 
 def json_lines(progress: Progress) -> None:
     """Write `Progress` as a line of JSON on stderr, for a parent program."""
-    # The line goes to stderr, because stdout contains the one object of --json. It is flushed, because a pipe would
-    # hold lines back until the end.
+    # The line goes to stderr, because stdout contains the one object of --json. The line is flushed, because a pipe
+    # would otherwise delay it until the end.
     print(json.dumps(asdict(progress)), file=sys.stderr, flush=True)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run directory's own records: its completeness, its `summary.json` and its `manifest.json`.
 
-Both are checked when they are read, so that their users need not check each value.
+Summary and manifest are checked when they are read, so that callers need not check each value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
 
 
 def why_incomplete(path: Path) -> str | None:
-    """Reason why a directory is not a complete run; None if it is one.
+    """Reason why a directory is not a complete run; None if it is a complete run.
 
     Returns: The text of the file INCOMPLETE, which the failed run wrote; otherwise the missing file.
     """
@@ -57,7 +57,7 @@ def why_incomplete(path: Path) -> str | None:
 
 
 def what_is_missing(path: Path) -> str | None:
-    """The first file name that every complete run has and this directory lacks; None if it lacks none."""
+    """The first file name that every complete run has and this directory lacks; None if nothing is missing."""
     # The report is not required, because a run without one is also complete (`--no-report`).
     return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
 
@@ -208,9 +208,9 @@ def text_of_json(value: dict[str, Any]) -> str:
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
-    """Fault of a summary, as text that ends a sentence; None if there is none.
+    """Fault of a summary, as text that ends a sentence; None if the summary is valid.
 
-    Keys are not compared with the declared scalars, because a run of a newer or older version has others.
+    Keys are not compared with the declared scalars, because a run of a newer or older version has other scalars.
     """
     flows = value.get("flows")
     if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
@@ -229,7 +229,7 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
 
 
 def why_no_manifest(value: Mapping[str, Any]) -> str | None:
-    """Fault of a manifest, as text that ends a sentence; None if there is none."""
+    """Fault of a manifest, as text that ends a sentence; None if the manifest is valid."""
     shapes: dict[str, type] = {
         "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
         "leowarp_version": str, "drawn": dict, "later": list, "directories": list,
@@ -258,7 +258,7 @@ def _instead_of(path: Path) -> str:
     """Suggested command in place of a directory that is no run."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = nearest(path.name, [run.name for run in runs])
-    # The sort is stable: after the similar name, the others keep the order of a listing.
+    # The sort is stable: after the similar name, the other names keep the order of a listing.
     shown = sorted(runs, key=lambda run: run.name != near)[:_MOST_RUNS]
     if near is not None:
         return f"did you mean {shown[0]}?"

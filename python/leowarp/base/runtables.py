@@ -73,7 +73,8 @@ def _refuse_changed(run: Path, name: str) -> None:
 
 
 def _tables_beside(run: Path, name: str) -> list[Path]:
-    """Tables of a run directory that a verb may read together with this one: all tables except the table of metrics."""
+    """Tables of a run directory that a command may read together with this one: all tables except the table of
+    metrics."""
     own = (run / layout.ROUTES, run / layout.TIMELINE)
     there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
     return sorted(there)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line `leowarp`, whose verbs follow the stages of a run.
 
-A verb is a thin layer. It reads options, calls a function of the library that a notebook would call, and prints the
-result, as text for people or with ``--json`` as one object. Slow modules (numpy, Arrow, figures) are imported within
-the verbs, so that help and completion appear at once.
+A verb is a thin layer. Each verb reads options, calls the library function that a notebook would call, and prints the
+result: text for people, or one object with ``--json``. Slow modules (numpy, Arrow, figures) are imported within the
+verbs, so that help and completion appear at once.
 
 Exit statuses are those of `leowarp.base.errors`: 0 for success, 1 if a comparison failed, 2 for an error in scenario or
-usage, 3 if the machine lacks something, 4 if the guest failed. The others are 5 for an error in trace or report, 70 for
-an unforeseen error, and 130 for an interruption.
+usage, 3 if the machine lacks something, 4 if the guest failed. Exit status 5 means an error in trace or report, 70 an
+unforeseen error, and 130 an interruption.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from leowarp.running.garbage import rarely_collected
 def main() -> None:
     """Entry point: run the typed verb and end the process with its exit status.
 
-    Every error of the library is printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` it is
-    raised unchanged, with its traceback.
+    Every error of the library is printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` the
+    error is raised unchanged, with its traceback.
 
-    Raises SystemExit always, with the exit status of the verb.
+    Raises SystemExit in every case, with the exit status of the verb.
     """
-    # At its end Python would search all modules for cycles, which takes 0.1 s. The system frees their memory anyway.
+    # At exit, Python would search all modules for reference cycles, which takes 0.1 s. The operating system frees the
+    # memory anyway.
     atexit.register(gc.freeze)
     try:
         _run()
     except BrokenPipeError:
-        # The reader of our output (head, less) has exited: this is no error, and nobody reads a message.
+        # The reader of leowarp's output (head, less) has exited: this is no error, and nobody would read a message.
         _give_up_stdout()
         sys.exit(0)
     except Exception as raised:
@@ -56,14 +57,15 @@ def _run() -> None:
 
     for stream in (sys.stdout, sys.stderr):
         accept_any_character(stream)
-    # The import is here and not at the top, because it needs files and memory, which a machine may refuse.
+    # The import is late, because it needs files and memory, which a machine may refuse.
     from leowarp.cli.app import program
 
     try:
         # The name is fixed, so that messages are the same for `python -m leowarp` and for the script.
         program(sys.argv[1:])(prog_name="leowarp")
     finally:
-        # Otherwise Python would write the rest at exit, where a full disk causes a traceback and status 120.
+        # Without this flush, Python would write the rest of the output at exit, where a full disk causes a traceback
+        # and status 120.
         sys.stdout.flush()
 
 
@@ -72,12 +74,12 @@ def _tell(error: LeowarpError) -> None:
     try:
         from leowarp.cli.output import print_error, print_error_json
 
-        # The verb may have failed before it read its options.
+        # The check uses `sys.argv`, because the verb may have failed before it read its options.
         if "--json" in sys.argv[1:]:
             print_error_json(error)
             sys.stdout.flush()
     except Exception:
-        # A full disk does not accept the JSON text either, but the text on stderr remains.
+        # A full disk does not accept the JSON text either, but the error's text is already on stderr.
         _give_up_stdout()
     try:
         print_error(error)
@@ -89,6 +91,6 @@ def _tell(error: LeowarpError) -> None:
 
 
 def _give_up_stdout() -> None:
-    """Prevent Python from flushing stdout at exit, which would raise once more."""
+    """Prevent Python from flushing stdout at exit, which would raise the same error again."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The typer application: its verbs, in the order of a run's stages.
 
-A verb is a function in one of the modules `*_verbs.py`; its signature defines its options and its docstring its help,
-so those docstrings have no sections. Panels group them in ``leowarp --help``.
+A verb is a function in one of the modules `*_verbs.py`. The function's signature defines the options and its docstring
+is the help text, so these docstrings have no sections. Panels group the verbs in ``leowarp --help``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _MOVED = {
     "metrics": "show RUN --metrics", "links": "show RUN --links", "plot": "report RUN --plot SERIES",
     "diff": "compare A B --diff", "version": "doctor --versions",
 }  # fmt: skip
-"""Verbs that became options of others, with the command to type now."""
+"""Former verbs that are now options of other verbs, with the command to type instead."""
 
 
 class _AsWritten(TyperGroup):
-    """The program with all its verbs. The help of verbs is printed as written, because ``[cures]`` is a section of a
-    scenario and not markup."""
+    """The program with all its verbs. The program prints the help of verbs as written, because ``[cures]`` is a section
+    of a scenario and not markup."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -44,8 +44,8 @@ class _AsWritten(TyperGroup):
 
 
 def _escape(command: Any) -> None:
-    """Escape text that rich would interpret as markup, in the help of a verb, of its parameters, and of the verbs below
-    it."""
+    """Escape text that rich would interpret as markup in the help of a verb, of its parameters, and of its
+    subcommands."""
     for owner in (command, *command.params):
         for name in ("help", "short_help", "epilog"):
             if text := vars(owner).get(name):
@@ -62,21 +62,21 @@ def _say_version(asked: bool) -> None:
 
 
 def _options(
-    # The option is eager, so that it is handled before a missing verb is reported.
+    # An eager option is handled before a missing verb is reported.
     version: Annotated[
         bool,
         typer.Option(
             "--version",
             is_eager=True,
             callback=_say_version,
-            help="The version; `leowarp doctor --versions` has all of them.",
+            help="Print the version; `leowarp doctor --versions` prints those of all parts.",
         ),
     ] = False,
 ) -> None:
     pass
 
 
-_RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
+_RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each alone (no kernel needed)", "Results", "This machine"
 
 _VERBS = {
     "run": (_RUN, "runs.run_verbs"),
@@ -105,33 +105,33 @@ _VERBS = {
     "doctor": (_MACHINE, "runs.guest_verbs"),
 }
 """Verbs in the order of the help, each with its panel and its module. The module has a function with the verb's name.
-For a verb with verbs of its own it has a `typer.Typer` named `<verb>_app`."""
+If the verb has subcommands, the module has a `typer.Typer` named `<verb>_app` instead."""
 
 _LONG = ("run", "demo", "reproduce", "verify", "validate", "exam", "reorder")
-"""Verbs that take minutes: a user who interrupts them must know what remains. `study run` itself reports it."""
+"""Verbs that take minutes: a user who interrupts one must learn which files remain. `study run` reports this itself."""
 
 
 def program(words: Sequence[str] = ()) -> typer.Typer:
     """The typer application.
 
-    words: The typed words. If the first one is a verb, the application has only this verb. The modules of the others
-        are not imported, which takes as long as the rest of typer's work.
+    words: The typed words. If the first word is a verb, the application has only this verb. The modules of other verbs
+        are then not imported, which would take as long as the rest of typer's work.
     """
     convert_plainly()
     made = typer.Typer(
         name="leowarp",
         cls=_AsWritten,
         no_args_is_help=True,
-        # `main` prints errors in one form.
+        # `main` prints all errors in one form.
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
         help="The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.",
-        epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, "
-        "4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.",
+        epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, 4 the "
+        "guest failed, 5 trace or report, 70 a fault of leowarp, 130 interrupted.",
     )
     made.callback()(_options)
-    # A shell that completes words has only its variable, and no typed words.
+    # A shell that asks for completions sets this variable and passes no words, so all verbs are needed.
     known = [verb for verb in words[:1] if verb in _VERBS and "_LEOWARP_COMPLETE" not in os.environ]
     for verb in known or _VERBS:
         panel, place = _VERBS[verb]

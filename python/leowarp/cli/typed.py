@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of typed words to the values of a verb, without pydantic.
+"""Converts typed words to the values of a verb's parameters, without pydantic.
 
 Typer (0.29, for instance) converts every value by pydantic, whose import takes a tenth of a short run. Plain words do
-not need this check. All other values, and therefore all messages, are still typer's.
+not need pydantic's checks. Typer still converts all other values, so all error messages are typer's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typer import core
 
 def convert_plainly() -> None:
     """Let `_Plainly` convert the parameters of all verbs."""
-    # Versions of typer that lack this class or its method do not use pydantic.
+    # A version of typer that lacks this class or its method does not use pydantic.
     by_typer = vars(vars(core).get("_TyperParameter", object)).get("get_runtime_param")
     if by_typer is not None and by_typer is not _plainly:
         _Plainly.by_typer = by_typer
@@ -36,7 +36,7 @@ class _Plainly:
     """Typer's own converter of a parameter, for every value that is not plain."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value of a parameter; for a parameter that was not typed, its default, or nothing."""
+        """The value of a parameter; if the parameter was not typed, its default, or None."""
         is_list = param.multiple or param.nargs == -1
         if value is None:
             return () if is_list else None

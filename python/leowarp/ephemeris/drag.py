@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of SGP4's drag. They tell when a mean orbit has decayed, or has grown implausibly.
+"""Limits of SGP4's drag: when a mean orbit has decayed, or has grown implausibly.
 
 SGP4 multiplies the semi-major axis by the square of a polynomial in the time since the epoch (Spacetrack Report 3,
 section 6; `tempa` in Vallado's code). Far from the epoch, the square hides a negative factor: satellites that have
@@ -24,7 +24,7 @@ _STEADY = 0.02
 """Change of the semi-major axis up to which few instants are enough. The polynomial has degree four and falls faster
 and faster. Before it passes 0, at least one of four evenly spaced instants shows a larger change."""
 _FEW, _MANY = 4, 64
-"""Instants from the epoch to each end of the run."""
+"""Numbers of instants from the epoch to each end of the run, for a steady and for any other orbit."""
 _SHORT_PERIOD = 0.01
 """J2's periodic terms reach 20 km in low orbits; this is their size as an eccentricity, rounded up."""
 _MINUTES_PER_DAY = 1440.0
@@ -61,8 +61,8 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 def most_radius_km(orbit: Satrec) -> float:
     """Largest distance from the Earth's centre on any orbit of these elements, km.
 
-    This is the apogee of the largest axis that `MOST_GROWTH` allows. Sun and Moon change the eccentricity of orbits
-    with a period above 225 min (SGP4's deep space), up to 1; on lower orbits only drag changes it, and makes it
+    The distance is the apogee of the largest axis that `MOST_GROWTH` allows. Sun and Moon change the eccentricity of
+    orbits with a period above 225 min (SGP4's deep space), up to 1; on lower orbits only drag changes it, and makes it
     smaller.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD
@@ -70,7 +70,7 @@ def most_radius_km(orbit: Satrec) -> float:
 
 
 def _instants(span_min: float, count: int) -> list[float]:
-    """Evenly spaced minutes since the epoch, from the one nearest to it to the end."""
+    """Evenly spaced minutes since the epoch, from the one nearest to the epoch to `span_min`."""
     return [span_min * (number + 1) / count for number in range(count)]
 
 

@@ -140,7 +140,7 @@ def _text_of(path: Path) -> str:
 
 
 def _begin_of(text: str, skipped: Skips) -> str:
-    """The beginning of a text in which nothing was found, and the skipped parts, as text that ends a sentence."""
+    """Text that ends a sentence about a text without satellites: the beginning of this text, and the skipped parts."""
     what = skipped_line(skipped.found)
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return f"; it begins with {first[:40]!r}" + (f"; {what}" if what else "")

@@ -17,7 +17,7 @@ EARTH_RADIUS_M = 6_371_008.8
 
 @dataclass(frozen=True)
 class Fibre:
-    """The shortest possible fibre; real ones are 33 to 50 % longer, and also have equipment.
+    """The shortest possible fibre; real fibres are 33 to 50 % longer, and also have equipment.
 
     source, destination: Stations.
     length_m: Length of the great circle.

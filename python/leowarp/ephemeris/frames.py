@@ -7,10 +7,10 @@ Three frames occur, all with their origin at the Earth's centre and z along its 
 - *TEME*: true equator, mean equinox of date; SGP4's output.
 - *ECEF*: turns with the Earth, x through Greenwich. Everything downstream of `ephemeris` is in ECEF.
 
-TEME is converted to ECEF by Greenwich mean sidereal time only (IAU 1982). Polar motion
-is neglected (at most 0.6 arc seconds, 15 m on the ground). So is UT1 - UTC: it is below 0.9 s, which is 420 m of
-rotation at the equator, equal for satellites and stations and so without effect on distances. TEME does not need the
-difference between mean and apparent sidereal time.
+TEME is converted to ECEF by Greenwich mean sidereal time only (IAU 1982). Polar motion is neglected (at most 0.6 arc
+seconds, 15 m on the ground). UT1 - UTC is also neglected: it is below 0.9 s, which is 420 m of rotation at the equator,
+equal for satellites and stations and so without effect on distances. TEME does not need the difference between mean and
+apparent sidereal time.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def gmst_rad(day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | f
     """
     days = (np.asarray(day) - _J2000_JD) + fraction
     centuries = days / 36_525.0
-    # The formula's 876600 h are one turn per day. They are computed from the fraction of the day, so that no precision
-    # is lost to the 15 digits of a float.
+    # The formula's 876600 h are one turn per day. These turns are computed from the fraction of the day, so that no
+    # precision is lost to the 15 digits of a float.
     turns_s = 86_400.0 * (np.mod(np.asarray(day) - _J2000_JD, 1.0) + fraction)
     seconds = 67_310.54841 + turns_s + centuries * (8_640_184.812866 + centuries * (0.093104 - 6.2e-6 * centuries))
     return np.mod(seconds * (2.0 * math.pi / 86_400.0), 2.0 * math.pi)

@@ -14,7 +14,8 @@ from leowarp.ephemeris.slots import FIT_SLOTS, Slots, aside, in_slots
 _NEIGHBOUR = 3.5
 """Largest distance between neighbouring planes, as a multiple of the usual distance: two planes may be missing."""
 _SEAM = 0.4
-"""Tolerance of the distance across a star's seam, relative to the other distances. Iridium's are 22 and 31.6 deg."""
+"""Tolerance of the distance across a star's seam, relative to the other distances. Iridium's distances are 22 and 31.6
+deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,7 +28,7 @@ class FoundShell:
         slots by which slot 0 of the second is ahead.
     spacing_deg: Median distance between neighbouring nodes; None if there is only one plane.
     kind: With ``delta``, the nodes go all around. With ``star``, they cover half a turn, and the last and the first
-        plane fly in opposite directions. ``part`` means neither.
+        plane fly in opposite directions. With ``part``, neither is the case.
     phasing: Walker's F; None if the planes do not form a Walker pattern.
     """
 

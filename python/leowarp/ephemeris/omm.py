@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The satellite of one orbit mean-elements message (OMM, CCSDS 502.0-B-2 and B-3), in any encoding.
 
-Each field is used, ignored because it does not change a position, or a reason to reject the message: another theory,
-frame, time system or centre would give plausible but wrong positions.
+Each field is used, ignored, or a reason to reject the message. A field is ignored if it does not change a position.
+Another theory, frame, time system or centre is rejected, because it would give plausible but wrong positions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ UNITS = {
 }  # fmt: skip
 """The unit of a field, if an encoding writes units."""
 USED = {*NEEDED, *DEFAULTS, *ALLOWED, *NO_USE, "EPHEMERIS_TYPE", "GM", "OBJECT_NAME", "OBJECT_ID", "DECAY_DATE"}
-"""Every field that is checked; all others are ignored."""
+"""Every field that is checked; all other fields are ignored."""
 _BELOW_1 = math.nextafter(1.0, 0.0)
 """With an eccentricity of exactly 1, SGP4 gives positions that are no numbers, and reports no error."""
 _RANGES = {
@@ -57,7 +57,8 @@ _RANGES = {
 }  # fmt: skip
 """Smallest and largest value of each number. 17.6 revolutions per day are at the Earth's surface."""
 _MOST_SGP4_NUMBER = 339_999
-"""The largest catalogue number that `sgp4` accepts (Alpha-5). It is only a name: SGP4 computes nothing from it."""
+"""The largest catalogue number that `sgp4` accepts (Alpha-5). The number is only a name: SGP4 computes nothing from
+it."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _GM_KM3_PER_S2 = 398_600.4
 
@@ -88,7 +89,7 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
     identity = {
         "CLASSIFICATION_TYPE": "U", "OBJECT_ID": "", "EPHEMERIS_TYPE": "0", "ELEMENT_SET_NO": "0", "REV_AT_EPOCH": "0",
         "NORAD_CAT_ID": str(number if number <= _MOST_SGP4_NUMBER else 0),
-        # The package reads only this form.
+        # `sgp4` reads an epoch only in this form.
         "EPOCH": epoch.strftime("%Y-%m-%dT%H:%M:%S.%f"),
     }  # fmt: skip
     satrec = Satrec()

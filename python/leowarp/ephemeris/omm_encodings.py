@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). They give fields and lines, without
-their meaning."""
+"""Readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). The readers give fields and lines,
+and do not interpret the values."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plane and slot of each satellite in a file of elements: from the file's header, or else from the elements."""
+"""Plane and slot of each satellite in a file of elements: from the file's header, or without a header from the
+elements."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class Places:
     """Planes and slots of the satellites of a file.
 
     shells: Shells sorted by inclination, then altitude.
-    shell, plane, slot: int arrays of shape (n,). Place of each satellite, counted from 0; -1 if it has none.
+    shell, plane, slot: int arrays of shape (n,). Place of each satellite, counted from 0; -1 if the satellite has no
+        place.
     sentences: The planes found and the satellites without a slot, in words.
     """
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds planes and slots of satellites whose file gives neither, from gaps between their mean elements.
 
-Satellites belong to one family if neither inclination nor altitude leaves a gap between them (0.1 deg, 5 km). They
-belong to one plane if their altitudes (1 km) and ascending nodes leave no gap either. The gap of nodes is 0.5 to 5 deg.
-Sorted gaps jump where the gaps within planes end; the jump with the largest ratio is used. A plane has at least half as
-many satellites as the plane of the family's median satellite; its slots are fitted (`ephemeris.slots`). Satellites in
-no plane (rising, sinking, drifting) or in no slot (spares) are left out.
+Satellites belong to one family if neither inclination nor altitude leaves a gap between them (0.1 deg, 5 km).
+Satellites belong to one plane if their altitudes (1 km) and ascending nodes leave no gap either. The gap of nodes is
+0.5 to 5 deg. Sorted gaps jump where the gaps within planes end; the jump with the largest ratio is used. A plane has at
+least half as many satellites as the plane of the family's median satellite; its slots are fitted (`ephemeris.slots`).
+Satellites in no plane (rising, sinking, drifting) or in no slot (spares) are left out.
 """
 
 from __future__ import annotations

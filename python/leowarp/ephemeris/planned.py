@@ -31,7 +31,7 @@ class Orbits(Protocol):
         """Positions in ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
-        """Positions in the inertial frame of the orbits; shape as above."""
+        """Positions in the inertial frame of the orbits; shape as for `positions_ecef_m`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Ephemeris:
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
         """Positions of satellites in the inertial frame (ECI of a Walker pattern, TEME of SGP4), float64, m; shape as
-        above."""
+        for `positions_ecef_m`."""
         return self.orbits.positions_eci_m(t_ns)
 
 

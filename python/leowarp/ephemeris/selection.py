@@ -37,9 +37,10 @@ class Selected:
 def selected(constellation: Constellation, run: Run) -> Selected:
     """Satellites of a constellation's file, selected by its keys `leave_out` and `element_sets`.
 
-    Raises ScenarioError for the same reasons as `element_file`. It is also raised if a satellite occurs several times
-        and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. The same holds for
-        elements that are too old, and for satellites without an orbit during the run (all of them are named).
+    Raises ScenarioError for the same reasons as `element_file`. ScenarioError is also raised if a satellite occurs
+    several times
+        and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. Elements that are
+        too old, and satellites without an orbit during the run (all of them are named), also raise it.
     """
     assert constellation.tle is not None
     file = element_file(constellation.tle.path)
@@ -72,7 +73,7 @@ def selected(constellation: Constellation, run: Run) -> Selected:
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:
     """For each satellite, the set whose epoch is nearest to the start of the run, in the order of the file.
 
-    If two are equally near, the earlier one is used, because it was known at the time.
+    If two sets are equally near, the earlier one is used, because it was known at the time.
     """
     day, fraction = julian_date(epoch)
     begin_d = day + fraction + start_ns / 86_400e9

@@ -21,7 +21,7 @@ OLDEST_ELEMENTS_D = 366.0
 OLD_ELEMENTS_D = 14.0
 """From this age on there is a warning, because an error of 1 to 3 km per day has become tens of kilometres."""
 FAR = 255
-"""This code replaces SGP4's error code if SGP4 reports no error but the position is on none of the orbits that the
+"""The code 255 replaces SGP4's error code if SGP4 reports no error but the position is on none of the orbits that the
 elements allow."""
 SAMPLES_OF_RUN = 5
 """Number of instants of a run, including its ends, at which all satellites are propagated before the run begins."""
@@ -130,7 +130,7 @@ class Sgp4Orbits:
             orbit = element.satrec
             error, _, _ = orbit.sgp4(day, fraction)
             if error == 0:
-                # These attributes hold the mean elements at the last instant computed by `sgp4`.
+                # `im`, `am`, `Om`, `om` and `mm` hold the mean elements at the last instant computed by `sgp4`.
                 row[:] = orbit.im, orbit.am, orbit.Om, orbit.om + orbit.mm
         inclination, axis, node, phase = rows.T
         return MeanElements(
@@ -144,8 +144,8 @@ class Sgp4Orbits:
         """Satellites without an orbit during the run, and the reason: SGP4 fails, ejects them, or they have decayed.
 
         Drag is a polynomial in the time since the epoch, which changes direction when it is extrapolated too far: a
-        satellite can fall into the Earth, and reappear on the other side with error code 0 and any radius. So the mean
-        orbit is checked from the epoch to the end of the run, not only during the run.
+        satellite can fall into the Earth, and reappear on the other side with error code 0 and any radius. The mean
+        orbit is therefore checked from the epoch to the end of the run, not only during the run.
 
         Returns: Number of the satellite -> reason, in the order of the file.
         """
@@ -190,7 +190,8 @@ class Sgp4Orbits:
             hint = f'set constellation.epoch = "{written:%Y-%m-%dT%H:%M:%SZ}", or take elements of the run\'s date'
             others = [name for name in too_old if name != self.names[oldest]]
             if len(too_old) < len(ages_d):
-                # All are reported at once, so that a user who corrects a file does not need one command per name.
+                # All satellites are reported at once, so that a user who corrects a file does not need one command per
+                # name.
                 listed = ", ".join(f'"{name}"' for name in too_old)
                 hint = f"leave them out: constellation.leave_out = [{listed}], or {hint}"
             raise ScenarioError(
@@ -209,7 +210,8 @@ class Sgp4Orbits:
         ]
 
     def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Whole-and-a-half day and fraction of each instant, for `sgp4` and `gmst_rad`; shape of `t_ns`."""
+        """Julian date of each instant as a day that ends in .5 and a fraction, for `sgp4` and `gmst_rad`; shape of
+        `t_ns`."""
         day, fraction = julian_date(self.epoch)
         # Leap seconds are not counted: the clock runs in SI seconds from `epoch`.
         fractions = fraction + (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 86_400e9

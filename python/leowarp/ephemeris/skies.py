@@ -26,8 +26,8 @@ MOST_ROWS = 36_000
 GEOSTATIONARY_RADIUS_M = 42_164_170.0
 """Radius of the orbit with a period of a sidereal day: (mu / omega^2)^(1/3), with WGS84's mu and omega."""
 _STEP_DEG = 0.1
-"""Distance between two points of the arc. The least angle to the points is within 0.06 deg of that to the arc, and
-within 0.001 deg from 1 deg on."""
+"""Distance between two points of the arc. The least angle to the points is within 0.06 deg of the least angle to the
+arc, and within 0.001 deg from 1 deg on."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

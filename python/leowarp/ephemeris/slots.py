@@ -22,8 +22,8 @@ class Slots:
     """Evenly spaced slots of a plane.
 
     first_deg: float, deg. Argument of latitude of slot 0, 0 to 360 / count.
-    slot: int array of shape (n,). The slot of each satellite; -1 if it has none, or if another satellite is nearer to
-        the middle of the same slot.
+    slot: int array of shape (n,). The slot of each satellite; -1 if the satellite has no slot, or if another satellite
+        is nearer to the middle of the same slot.
     """
 
     count: int
@@ -47,12 +47,12 @@ def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> 
     """
     planes, most_in_plane = int(plane.max()) + 1, int(np.bincount(plane).max())
     best, best_count = 0.0, 1
-    # The exponential for each number of slots is a power of this one; a multiplication costs 1 % of an exponential.
+    # The exponential for each number of slots is a power of `unit`; a multiplication costs 1 % of an exponential.
     unit = np.exp(1j * np.radians(phase_deg))
     turn = np.ones_like(unit)
-    # This assumes that at least half of the slots are filled.
+    # The largest count assumes that at least half of the slots are filled.
     for count in range(1, min(2 * most_in_plane, MOST_SLOTS) + 1):
-        # Even if all satellites were in slots, the product could not exceed this.
+        # Even if all satellites were in slots, the product could not exceed this quotient.
         if len(phase_deg) ** 2 / (planes * count) <= best:
             break
         turn *= unit
@@ -104,7 +104,8 @@ def _nearest(
     """
     phase = phase_deg * (count / 360.0)
     planes = int(plane.max()) + 1
-    # A mean on the circle of one slot. Satellites outside slots distort it, so it is computed again without them.
+    # The position of slot 0 is the circular mean of the satellites' phases within a slot. Satellites outside slots
+    # distort the mean, so it is computed again without them.
     first = np.angle(_sums(turn.real, plane, planes) + 1j * _sums(turn.imag, plane, planes)) / (2 * np.pi)
     for _ in range(2):
         off = aside(phase - first[plane])

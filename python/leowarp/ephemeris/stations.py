@@ -49,7 +49,7 @@ class Stations:
         return np.degrees(np.arcsin(np.clip(up_m / np.linalg.norm(sight_m, axis=-1), -1.0, 1.0)))
 
     def is_free(self, station: int, satellites_ecef_m: EcefMetres, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Those of the satellites at (..., 3) and `among` that are in directions allowed for the station; bool of shape
+        """Satellites at (..., 3), out of `among`, that are in directions allowed for the station; bool of shape
         (...)."""
         sky = self.skies[station]
         if sky is None:
@@ -62,7 +62,7 @@ class Stations:
         """Great-circle distances from a station to the sub-satellite points of satellites at (..., 3); m.
 
         Both points are directions from the Earth's centre, and the circle is on the sphere, for any figure of the
-        Earth; on WGS84 this differs from the geodesic by up to 0.6 %.
+        Earth; on WGS84 the distance differs from the geodesic by up to 0.6 %.
         """
         position_m = self.positions_ecef_m[station]
         # The angle is atan2(|a x b|, a . b), which is exact near 0, unlike arccos.

@@ -38,9 +38,9 @@ def test_visibility_is_the_triangle_of_station_centre_and_satellite(
 
 
 def test_the_study_reaches_1500_km_on_the_ground_at_this_elevation() -> None:
-    # The values are computed by hand, for 1200 km height and 1500 km distance on the ground. They are
-    # g = 13.475 deg, R/r = 0.84165, tan(elevation) = (0.97247 - 0.84165) / 0.23302 = 0.5614;
-    # slant^2 = (40.681 + 57.428 - 94.008) Mm^2.
+    # The values are computed by hand, for 1200 km height and 1500 km distance on the ground. The values are g = 13.475
+    # deg, R/r = 0.84165, tan(elevation) = (0.97247 - 0.84165) / 0.23302 = 0.5614; slant^2 = (40.681 + 57.428 - 94.008)
+    # Mm^2.
     seen = stations_on("sphere", EARTH_M, [station("here", 0.0, 0.0)])
     gamma = 1500e3 / EARTH_M
     radius_m = EARTH_M + 1200e3

@@ -23,8 +23,8 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 
 COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
-"""Pattern of Hypatia's first line. It is followed by a satellite's name: two numbers directly above line 1 of a TLE are
-a name."""
+"""Pattern of Hypatia's first line. A satellite's name must follow: two numbers directly above line 1 of a TLE are a
+name."""
 THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special perturbations ephemeris"}
 """Meaning of the ephemeris type (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3). 0 and 2 are SGP4."""
 
@@ -69,7 +69,7 @@ def from_tle(path: Path, text: str, header_lines: int, skipped: Skips) -> Iterat
 def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int, str, int]]:
     """Non-empty lines: number, text without surrounding blanks, and the number of blank lines above."""
     blanks = 0
-    # Only these characters end lines, because `splitlines` also splits at characters that may occur in a name.
+    # Only CR and LF end lines, because `splitlines` also splits at characters that may occur in a name.
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         # Files from DOS end with Ctrl-Z.
         line = raw.strip().strip("\x1a")

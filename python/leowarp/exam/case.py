@@ -35,10 +35,10 @@ class Rule:
     sense : str
         "at least", "at most", or "measured" for no limit.
     limit : float or None
-        Limit in the base unit of the measure.
+        Limit in the base unit of the measure; None if there is no limit.
     source : str
-        Source of the limit, even if leowarp itself defines it. For a case that is only measured: the reason why there
-        is no limit.
+        Where the limit comes from; it may be leowarp itself. For a case that is only measured, the reason why there is
+        no limit.
     """
 
     measure: str
@@ -49,11 +49,11 @@ class Rule:
 
     @property
     def how(self) -> Measure:
-        """The measure."""
+        """The measure's function and unit."""
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Whether a value is within the limit. A value that was never reached is not within the limit."""
+        """Whether a value is within the limit. None, a value that was never reached, is not within the limit."""
         if self.limit is None:
             return True
         if value is None:
@@ -67,7 +67,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Case:
-    """A case.
+    """A case of the exam.
 
     Attributes
     ----------
@@ -77,14 +77,14 @@ class Case:
         One of `SUITES`.
     title : str
     asked : str
-        Document that requires the case, and how the case implements the requirement.
+        Document that asks for the case, and how the case implements the requirement.
     scenario : Path
     set : mapping
         Dotted keys of the scenario with their new values.
     under_exam : tuple of int
         Numbers of the flows that use the algorithm under exam.
     control : str or None
-        Algorithm that replaces it in a second run (the control). The measure compares the two runs.
+        Algorithm that replaces the examined one in a second run, the control. The measure then compares the two runs.
     rule : Rule
     """
 
@@ -104,7 +104,7 @@ class Case:
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """All cases in the order of the page, or those that are selected by the name of a case or suite.
+    """All cases in the order of the page, or only those whose own name or whose suite's name is in `names`.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 
 
 def left_out() -> list[tuple[str, str]]:
-    """Cases of published suites that are not in this exam, with the reasons."""
+    """Cases of published suites that the exam does not have, each with the reason."""
     found = []
     for suite in SUITES:
         found += [(entry["what"], entry["why"]) for entry in _document(suite).get("left_out", [])]
@@ -141,7 +141,8 @@ def _case(suite: str, entry: Mapping[str, Any]) -> Case:
     Raises
     ------
     ScenarioError
-        If the table is wrong. The files with cases belong to leowarp, and a test reads all of them.
+        If the table is wrong. The files with cases belong to leowarp, and a test reads all of them, so this error
+        indicates a bug.
     """
     key = entry.get("id", "?")
     where = f"cases/{suite}.toml, {key}"

@@ -14,14 +14,14 @@ from leowarp.exam.verdict import spread_in_words
 from leowarp.report import html
 
 MORE_IS_BETTER = {"used", "worst_second", "offered", "least_share", "kept"}
-"""Measures for which a larger number is better. For all others, a smaller one is better."""
+"""Measures for which a larger number is better. For all other measures, a smaller number is better."""
 
 
 def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
     """Rank of each algorithm in a case; 1 is the best. Algorithms with equal numbers get the mean of their ranks.
 
-    Numbers count as equal if they are equal when printed (three digits). A value that was never reached has the last
-    rank.
+    Numbers count as equal if their printed forms (three digits) are equal. An algorithm whose value was never reached
+    has the last rank.
     """
     sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
     keys = {name: _key(row, sign) for name, row in rows.items()}
@@ -43,7 +43,7 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
     Returns
     -------
     dict of str to dict
-        Mean rank by suite, and in each by algorithm.
+        For each suite, the mean rank by algorithm.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -55,10 +55,10 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
 
 
 def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, tuple[float, float]]]:
-    """The smallest and the largest mean rank among the seeds of the exams, in the form of the result of `mean_ranks`;
-    empty if there is only one seed.
+    """The smallest and the largest mean rank over the seeds of the exams, in the form of `mean_ranks`; empty if there
+    is only one seed.
 
-    A seed's rank uses the values that all algorithms have with this seed.
+    The rank for a seed uses the values that all algorithms have with that seed.
     """
     seeds = min((len(row["seeds"]["values"]) for each in documents.values() for row in each["cases"] if "seeds" in row),
                 default=0)  # fmt: skip
@@ -80,7 +80,7 @@ def _with_seed(document: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float]], spread: Mapping[str, Any]) -> str:
-    """A mean rank of a suite, with its range over the seeds if there are several: `1.52 (1.45 to 1.6)`."""
+    """A mean rank in a suite as text, with its range over the seeds if there are several: `1.52 (1.45 to 1.6)`."""
     if name not in ranked[suite]:
         return "–"
     words = f"{ranked[suite][name]:.2f}"
@@ -95,7 +95,7 @@ def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> st
     Parameters
     ----------
     documents : mapping of str to dict
-        Results of `Exam.document`, by the name of their column.
+        Results of `Exam.document`; the key is the name of the exam's column.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)

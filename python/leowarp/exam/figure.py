@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure of a case: goodput beside the capacity of the path, and the round trip. The deciding instant is marked.
+"""Figure of a case: goodput beside the path's capacity, and the round-trip time. A line marks the deciding instant.
 
-The figure is SVG as text, made without matplotlib, because an exam has a hundred figures.
+The figure is written as SVG text without matplotlib, because an exam has a hundred figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from leowarp.exam.verdict import Judged, opened
 from leowarp.results.run import Run
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-"""Colours of the first flows (Okabe and Ito's palette). Other flows are grey."""
+"""Colours of the first flows (Okabe and Ito's palette). Further flows are grey."""
 PANEL_W, PANEL_H, LEFT, TOP, BOTTOM, GAP = 360, 130, 46, 18, 26, 20
 MOST_BINS = 200
 
@@ -33,7 +33,7 @@ class Line:
 
 
 def figure_svg(judged: Judged) -> str:
-    """The figure of a case as an `<svg>` element; "" if there is no run."""
+    """The figure of a case as an `<svg>` element; "" if the case has no run."""
     if judged.run is None:
         return ""
     run = opened(judged.run)
@@ -75,7 +75,7 @@ def _round_trips(run: Run) -> list[Line]:
         t_s, trip_ms = sent_ns / 1e9, (rows["reply_ns"].to_numpy(dtype="float64") - sent_ns) / 1e6
     if len(t_s) == 0:
         return []
-    # Each bin keeps its maximum. With a mean, a panel of 200 points would not show peaks.
+    # Each bin shows its maximum. With means, peaks would not be visible in a panel of 200 points.
     place = np.minimum((t_s * MOST_BINS / (run.end_ns / 1e9)).astype(int), MOST_BINS - 1)
     bins = np.unique(place)
     most = np.array([trip_ms[place == each].max() for each in bins])

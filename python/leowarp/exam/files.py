@@ -21,11 +21,11 @@ def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> N
     command : str
         The command that repeats the exam.
     baseline : dict, optional
-        Document of an earlier exam with which this one is compared.
+        Document of an earlier exam, with which the page compares this exam.
     """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())
-    # As in `take`, cases are sorted by run, so that each run is read only once.
+    # Cases are sorted by run, as in `take`, so that each run is read only once.
     by_run = sorted(exam.judged, key=lambda each: str(each.run))
     figures = {each.case.key: figure_svg(each) for each in by_run}
     page = page_text(exam, command, references(), baseline, figures)

@@ -27,9 +27,9 @@ def page_text(
     command : str
         The command that repeats the exam.
     beside : mapping of str to dict
-        Results of `Exam.document` for other algorithms, by algorithm, for the table.
+        Results of `Exam.document` for other algorithms, by algorithm; they are columns of the table.
     baseline : dict, optional
-        Document of an earlier exam with which this one is compared.
+        Document of an earlier exam, with which this exam is compared.
     figures : mapping of str to str
         SVG of each case, by the name of the case.
     """
@@ -62,7 +62,7 @@ def page_text(
 
 
 def _failures(exam: Exam) -> str:
-    """A box with the failed cases; empty if there are none."""
+    """HTML box with the failed cases; empty if no case failed."""
     items = "".join(
         f'<li><a href="#case-{each.case.key}">{each.case.key}</a>: {html.text(each.case.title)}. '
         f"{html.text(_told(exam, each))}</li>"

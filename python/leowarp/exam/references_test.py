@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that stored results belong to the cases of today, and that the pages quote them."""
+"""Stored results belong to the current cases, and the pages quote them correctly."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def test_the_page_for_leo_quotes_the_ranges_over_seeds():
     for key, cells in rows:
         found = [spread_in_words(by_key[key], {"seeds": of[key]}).split(", ")[0] for of in of_seeds]
         assert cells.split(" | ") == found, key
-    # The verdicts' values are the first seed's.
+    # The values beside the verdicts are those of the first seed.
     for name, of in zip(("cubic", "reno", "bbr"), of_seeds, strict=True):
         stored = by_case(STORED[name])
         assert {key: each["values"][0] for key, each in of.items()} == {key: stored[key]["value"] for key in of}

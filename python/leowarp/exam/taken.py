@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of an exam: its verdicts, what was examined, and its files."""
+"""Result of an exam: its subject, verdicts and files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAM = "exam.json"
 PAGE = "index.html"
 JUNIT = "junit.xml"
 SCHEMA = 1
-"""Version of `exam.json`."""
+"""Schema version of `exam.json`."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Exam:
     Attributes
     ----------
     path : Path
-        Directory of the exam, with `exam.json`, `index.html`, `junit.xml`, and in `runs/` the study that made its runs.
+        Directory of the exam: `exam.json`, `index.html`, `junit.xml`; and `runs/`, the study that made the exam's runs.
     subject : Subject
     judged : tuple of Judged
         Verdicts in the order of the cases.
@@ -56,7 +56,7 @@ class Exam:
     warnings : tuple of str
         Warnings of the runs, each text once.
     repeats : tuple of tuple of Judged
-        For each further seed, its verdicts in the order of `judged`.
+        Verdicts of each further seed, in the order of `judged`.
     """
 
     path: Path
@@ -110,7 +110,7 @@ class Exam:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Result of an earlier exam, from `exam.json` in its directory, or from that file itself.
+    """Result of an earlier exam, read from its directory or from an `exam.json`.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def changed(now: Sequence[dict[str, Any]], before: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Cases whose verdict or number differs from that of an earlier exam: case, old result, new result.
 
-    A case that only one of the exams has is listed, too.
+    A case that only one of the two exams has is listed too.
     """
     old, new = by_case(before), {row["case"]: row for row in now}
     found = []

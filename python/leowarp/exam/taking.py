@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Take an exam: make the plans of its cases, let the study engine run them, decide the verdicts, and write the
+"""Takes an exam: makes the plans of its cases, lets the study engine run them, decides the verdicts, and writes the
 files."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def take(
     subject: Subject, out: Path | str | None = None, *, only: Sequence[str] = (), at_once: int | None = None,
     progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS, seeds: int = 1,
 ) -> Exam:  # fmt: skip
-    """Take the exam. Runs that exist already are kept.
+    """Take the exam. Existing runs of the exam are kept.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def take(
     out : path, optional
         Directory of the exam; default: `exams/<algorithm>`.
     only : sequence of str
-        Names of cases or suites; empty: all cases.
+        Names of cases or suites; empty for all cases.
     at_once : int, optional
         Number of runs at the same time; default: the number of usable cores.
     progress : bool or callable
@@ -51,15 +51,15 @@ def take(
     maker : Maker
         As for `run_study`.
     seeds : int
-        Number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is one larger. The
-        verdicts are those of the scenarios' own seeds.
+        Number of seeds, from 1 on. Each further seed repeats every case, with a `run.seed` that is larger by one. The
+        verdicts are those with the scenarios' own seeds.
 
     Raises
     ------
     ScenarioError
         If the algorithm, the kernel or a case does not exist, or if a module does not compile.
     HostError
-        If the machine lacks something. Runs that are complete are kept.
+        If the machine lacks something. Completed runs are kept.
     """
     chosen = cases(only)
     folder = Path(out) if out is not None else Path("exams") / subject.algorithm
@@ -74,7 +74,7 @@ def take(
         for case in chosen
         for role, plan in plans_of(subject, case, number).items()
     }
-    # Cases share runs: each plan is run once, for whichever case comes first.
+    # Cases share runs: each plan is run only once, under the name of the first case that needs it.
     first: dict[str, str] = {}
     asked = {role: first.setdefault(plan.to_toml(), role) for role, plan in plans.items()}
     done = run_plans(
@@ -82,8 +82,7 @@ def take(
         Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust, maker=maker),
     )  # fmt: skip
     made = _made(done)
-    # Cases are sorted by run, so that those of the same run are evaluated one after the other and the run is read only
-    # once.
+    # Cases are sorted by run, so that each run is read only once.
     by_run = sorted(chosen, key=lambda case: asked[case.key])
     judged, *repeats = (
         _in_order(chosen, {case.key: _judged(case, made, asked, number) for case in by_run}) for number in range(seeds)
@@ -93,7 +92,7 @@ def take(
 
 
 def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Plan]:
-    """Runs of a case by name: `<case>`, and `<case>.control` if the case has one.
+    """Plans of a case by name: `<case>`, and `<case>.control` if the case has a control.
 
     Parameters
     ----------
@@ -103,7 +102,7 @@ def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Pl
     Raises
     ------
     ScenarioError
-        If the kernel does not have the algorithm, or if its name is not allowed.
+        If the kernel does not have the algorithm, or the algorithm's name is not allowed.
     """
     algorithms = {case.key: subject.algorithm}
     if case.control is not None:
@@ -112,7 +111,7 @@ def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Pl
 
 
 def _of_seed(role: str, number: int) -> str:
-    """Name of a run with a further seed."""
+    """Name of a run with seed number `number`; number 0 is the scenario's own seed."""
     return f"{role}.seed-{number}" if number else role
 
 
@@ -125,7 +124,7 @@ def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Pla
     if subject.modules:
         overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
     if subject.kernel is not None:
-        # The kernel is set before the names of congestion controls are checked, because another kernel may have others.
+        # The kernel is set first, because the names of congestion controls are checked against it.
         overrides["guest.kernel"] = str(subject.kernel)
     plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
     if seed_offset:
@@ -135,7 +134,7 @@ def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Pla
 
 
 def _made(done: StudyResult) -> dict[str, Path | LeowarpError]:
-    """The directory of each run by name, or the reason why there is none."""
+    """The directory of each run by the run's name, or the error of a run without a directory."""
     rows = done.table(["case", "run_id"]).to_pylist()
     runs = done.path / RUNS
     return {row["case"]: done.failures.get(row["run_id"], runs / row["run_id"]) for row in rows}

@@ -26,12 +26,11 @@ class Judged:
     ----------
     case : Case
     verdict : str
-        "pass" or "fail", or "measured" if the case has no limit. If the run failed, the verdict is "fail" whatever the
-        rule.
+        "pass" or "fail", or "measured" if the case has no limit. If the run failed, it is "fail", whatever the rule is.
     value : float or None
-        Value in the base unit of its measure. None: it was never reached, or there is no run.
+        Value in the base unit of its measure. None if the value was never reached, or if there is no run.
     decided : str
-        The packet or sample that decided, as text. If the run failed, its error.
+        The packet or sample that decided, as text. If the run failed, the run's error.
     at_ns : int or None
         Time of that packet or sample, on the run's clock.
     run : Path or None
@@ -49,7 +48,7 @@ class Judged:
     control: Path | None = None
 
     def row(self, folder: Path) -> dict[str, Any]:
-        """The verdict as a row of `exam.json`. Paths are relative to `folder`."""
+        """The verdict as a row of `exam.json`. Paths in the row are relative to `folder`."""
         rule = self.case.rule
         return {
             "case": self.case.key,
@@ -89,7 +88,7 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
     made : path or LeowarpError
         Directory of the run, or the reason why there is none.
     control : path, LeowarpError or None
-        Directory of the control run, or the reason why there is none. None: the case needs no control.
+        Directory of the control run, or the reason why there is none; None if the case needs no control.
     """
     if isinstance(made, LeowarpError):
         return Judged(case, "fail", None, f"the run failed: {_why(made)}", None, None)
@@ -98,14 +97,14 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
     try:
         measured = case.rule.how.of(opened(made), None if control is None else opened(control), case.rule.arguments)
     except LeowarpError as error:
-        # The directory was damaged in the meantime. Other cases use other runs, so the exam continues.
+        # The directory was damaged after the run was made. Other cases use other runs, so the exam continues.
         return Judged(case, "fail", None, f"the run cannot be read: {_why(error)}", None, None)
     verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
     return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)
 
 
 def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
-    """The range over the seeds, and how many seeds kept the limit: `91.2 % to 94.3 %, 5 of 5 pass`.
+    """The range of a value over the seeds, and how many seeds passed: `91.2 % to 94.3 %, 5 of 5 pass`.
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
     """
     values, verdicts = row["seeds"]["values"], row["seeds"]["verdicts"]
     reached = [value for value in values if value is not None]
-    # A value that was never reached is worse than any other, so it is named beside the range.
+    # A value that was never reached is worse than any other, so the text names it beside the range.
     ends = [in_words(case.rule.how.quantity, end) for end in (min(reached), max(reached))] if reached else []
     words = " to ".join(dict.fromkeys(ends)) or in_words(case.rule.how.quantity, None)
     if reached and len(reached) < len(values):
@@ -123,5 +122,6 @@ def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
 
 
 def _why(error: LeowarpError) -> str:
-    """First line of an error. The guest's last output is left out; it is in the console file of the run directory."""
+    """First line of an error. The guest's last output is left out, because the console file of the run directory
+    contains it."""
     return error.message.split("\n")[0].partition(" The guest's last words")[0]

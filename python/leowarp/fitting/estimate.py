@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One parameter of a profile, estimated from a recording: value, interval, and their basis."""
+"""One parameter of a profile, estimated from a recording: value, interval, and the data on which both are based."""
 
 from __future__ import annotations
 
@@ -33,12 +33,20 @@ class Estimate:
     value : float or tuple of float or str
         Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
     low, high : float or tuple of float, or None
+<<<<<<< HEAD
         Ends of the 99 % interval, one pair per quantile for a tuple; None: no interval is possible, and `note` has the
         reason.
+||||||| ed22fbf4
+        Ends of the 95 % interval, one pair per quantile for a tuple; None: no interval is possible, and `note` has the
+        reason.
+=======
+        Ends of the 95 % interval; for a tuple of quantiles, one pair per quantile. None if no interval is possible;
+        `note` then has the reason.
+>>>>>>> main
     count : int
-        Number of `of` on which the estimate rests.
+        Number of observations on which the estimate is based.
     of : str
-        Kind of `count`: slots, reconfigurations, probes, intervals.
+        Kind of observations: slots, reconfigurations, probes, intervals.
     note : str
         Method of the estimate, and its limitations.
     """
@@ -60,7 +68,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Untold:
-    """A key about which the recording says nothing, with the reason; the profile's own value stays."""
+    """A key that the recording does not determine, with the reason; the profile's own value is kept."""
 
     key: str
     why: str
@@ -77,7 +85,7 @@ def resampled(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Ends of the interval of a statistic, by resampling slots.
 
-    Slots are the unit: delays within one belong to one path, so they are not independent.
+    Whole slots are resampled, because the delays within a slot belong to one path and are not independent.
 
     Parameters
     ----------
@@ -92,9 +100,19 @@ def resampled(
     rng = np.random.default_rng(seed)
     count = len(values)
     found = np.array([statistic(values[rng.integers(0, count, count)]) for _ in range(RESAMPLES)])
+<<<<<<< HEAD
     low, high = np.quantile(found, [TAIL, 1.0 - TAIL], axis=0)
     # Resamples of a few slots spread less than the slots of another recording would: by (n - 1) / n in the variance,
     # and the quantile is that of Student's t.
+||||||| ed22fbf4
+    low, high = np.quantile(found, [0.025, 0.975], axis=0)
+    # Resamples of a few slots spread less than the slots of another recording would: by (n - 1) / n in the variance,
+    # and the quantile is that of Student's t.
+=======
+    low, high = np.quantile(found, [0.025, 0.975], axis=0)
+    # Resamples of a few slots vary less than the slots of another recording would: their variance is smaller by (n - 1)
+    # / n, and Student's t applies instead of the normal distribution. The interval is widened accordingly.
+>>>>>>> main
     middle = statistic(values)
     others = max(count - 1, 1)
     wider = float(student.ppf(1.0 - TAIL, others) / norm.ppf(1.0 - TAIL)) * np.sqrt(count / others)

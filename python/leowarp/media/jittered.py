@@ -122,8 +122,8 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
 
 
 def _check_draws(path: Jittered, table: JitterTable) -> None:
-    """Values are rejected instead of clamped, because netem would silently cap its jitter, and send packets with a
-    delay below 0 at once.
+    """Reject values that netem would change: netem silently caps its jitter, and sends packets with a delay below 0 at
+    once.
 
     `least` is the table's minimum in standard deviations, so the check applies to netem's values, not to the ideal
     distribution.

@@ -2,8 +2,8 @@
 """A measured path: one link that follows a measurement.
 
 The direction from A to B is the downlink, that from B to A the uplink. With leolink, the guest has both directions as
-tables from the start (events `capacity` and `channel`), exact to the nanosecond. With netem, it receives each change
-when it is due.
+tables from the start (events `capacity` and `channel`), exact to the nanosecond. With netem, the guest receives each
+change when the change is due.
 
 - A row of a table is valid from its time until the next row; the last one until the end of the run. A probe represents
   the times that are nearer to it than to another probe.

@@ -65,7 +65,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
 
     def check(self) -> None:
         """Reject early what `timeline` would reject later. Commands that show a plan or build its kernel call this
-        first.
+        method first.
 
         Raises ScenarioError for the same reasons as `timeline`.
         """
@@ -73,15 +73,15 @@ class PlannedMedium(ABC, Generic[SectionT]):
     def steady_links(self) -> tuple[SteadyLinks, ...]:
         """Sections whose links have a single constant rate in both directions; none if rates come from tables.
 
-        The report uses them; the default of `likely_rate_bps` is their minimum.
+        The report uses these sections; the default of `likely_rate_bps` is their lowest rate.
         """
         return ()
 
     def likely_rate_bps(self) -> float | None:
         """Rough capacity towards the user, before anything is computed; None: unlimited or unknown.
 
-        If there are several steady links, it is their minimum rate. The value is only used to estimate the cost of a
-        run (`leowarp study --dry-run`), never for a result.
+        If there are several steady links, the result is the lowest of their rates. The value is only used to estimate
+        the cost of a run (`leowarp study --dry-run`), never for a result.
         """
         return min((link.left_bps for link in self.steady_links() if link.left_bps is not None), default=None)
 

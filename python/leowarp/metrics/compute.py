@@ -2,7 +2,7 @@
 """Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them.
 
 Each step needs the results of the steps before it; the order is conservation, route changes, effects of the changes.
-The scalars of the run and of its flows come last, because they use all of these.
+The scalars of the run and of its flows come last, because they use the results of all other steps.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Metrics(Numbers):
         """A copy of these metrics with the cost of the run, which a trace does not contain.
 
         cpu_s, wall_s: Processor time and real time of the whole run, in s; None if unknown.
-        Returns: A copy with these two values in its summary.
+        Returns: A copy of the metrics whose summary contains `cpu_s` and `wall_s`.
         """
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
 
@@ -56,7 +56,7 @@ class Metrics(Numbers):
         """Write `40-metrics.parquet` and `summary.json` into a run directory, replacing older ones.
 
         Raises LeowarpError if one of the two paths is a symbolic link.
-        Raises OSError if they cannot be written.
+        Raises OSError if one of the two files cannot be written.
         """
         run_dir = Path(run_dir)
         write_long_form(self.long_form(), run_dir / layout.METRICS)
@@ -70,7 +70,8 @@ def metrics(
     """Metrics of a run.
 
     tables: `read_tables(run_dir)`, or `tables_of(...)` of tables in memory.
-    plan: Its `flows` are used. Its `run.duration_ns` is used if the trace does not contain the end of the run.
+    plan: The run's plan, for its `flows`. The plan's `run.duration_ns` is used if the trace does not contain the end of
+        the run.
     rule: The definition of "recovered".
     attribution_ns: Retransmissions and losses are attributed to a route change for this long, or until the next change
         if that is sooner.
@@ -84,7 +85,7 @@ def metrics(
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
     # Conservation is checked first, because no number is computed for a run whose packets do not add up.
     balances = check_conservation(tables)
-    # Step functions of all links are built once, and everything below uses them.
+    # The step functions of all links are built only once, because all metrics below use them.
     links = link_values(tables)
     check_carried(tables, plan.flows, end_ns, links, plan.network.mtu_bytes, plan.network.ip_header_bytes)
     pairs = flow_pairs(plan.flows)
@@ -97,7 +98,7 @@ def metrics(
         causes=causes(tables, pairs),
         path_delay={pair: path_delay(tables, pair, end_ns, links) for pair in pairs},
         changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
-        # The recoveries are computed before the scalars, which are quantiles over these rows.
+        # The recoveries are computed before the scalars, some of which are quantiles over the rows of recoveries.
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
         shares=shares(tables, plan.flows, end_ns, links),
         late=late_away_from_changes(tables, pairs),

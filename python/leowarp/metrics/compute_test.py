@@ -81,7 +81,7 @@ def test_scalars_of_the_flow(result):
     assert flow["late_pkts"] == syn.LATE_PKTS
     assert flow["acks_late_pkts"] == syn.LATE_ACKS
     assert flow["reordering_extent_max_pkts"] == syn.EXTENT_MAX_PKTS
-    # The first packet was sent at 0.5 ms, and the last one that arrives by 60 s was sent 45 ms before that: 59955
+    # The first packet was sent at 0.5 ms, and the last one that arrives by 60 s was sent 45 ms before 60 s: 59955
     # packets.
     assert flow["goodput_mean_bps"] == pytest.approx(59_955 * 1448 * 8 / 60)
     # The round trip is 80 ms for 10 s, 82 ms for 10 s, 60 ms for 20 s and 90 ms for 20 s.
@@ -130,7 +130,7 @@ def test_recovery_reads_window_and_retransmissions(result):
     assert row["last_retransmission_after_ns"] == 89_250_000
     assert row["spurious_ratio"] == 1.0
     longer = result.recoveries.iloc[1]
-    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After that the rate is unchanged.
+    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After these 50 ms the rate is unchanged.
     assert longer["goodput_min_bps"] == pytest.approx(35 * 1448 * 8 / 0.05)
     assert longer["depth_ratio"] == pytest.approx(0.3)
     assert longer["duration_ns"] == 50 * MS
@@ -237,7 +237,7 @@ def test_a_satellite_is_its_links_that_send(result, tables):
     rows = satellite_use(tables, result.links, {"s-00-00", "s-01-00", "s-09-09"}, syn.END_NS).set_index("satellite")
     assert list(rows.index) == ["s-00-00", "s-01-00"]
     row = rows.loc["s-00-00"]
-    # The three links lead to the two satellites on its far side, and back to Madrid.
+    # The three outgoing links of s-00-00 lead to two satellites and back to Madrid.
     assert (row["directions"], row["on_path_ns"]) == (3, 40 * S)
     assert (row["queue_max_bytes"], row["queue_max_bytes_to"]) == (syn.QUEUE_PKTS * syn.FRAME_BYTES, "s-01-00")
     assert rows.loc["s-01-00", "queue_max_bytes_to"] is None
@@ -339,7 +339,7 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
     assert told(0.75).startswith("the receiver's window held Madrid to Tokyo (flow 0) for 4")
     assert told(0.75, used_ratio=None) == told(0.75)
     assert told(0.4) is told(np.nan) is None
-    # A packet is missing, which keeps the window full. The receiver is not the cause.
+    # A packet is missing, which keeps the window full. The receiver is therefore not the cause of the full window.
     assert told(0.75, ca_state=3) is None
     # The path is full anyway, so the window does not matter.
     assert told(0.75, used_ratio=0.95) is None

@@ -24,7 +24,7 @@ class Balance:
     what: Name of the link or flow, with its direction.
     unit: {"pkts", "bytes"}
     rule: The equation in words.
-    sent, delivered, dropped, under_way: Its four terms, in `unit`.
+    sent, delivered, dropped, under_way: The four terms of the balance, in `unit`.
     """
 
     what: str
@@ -140,7 +140,8 @@ def check_conservation(tables: Tables) -> list[Balance]:
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
     """Late packets (data or ACKs) that did not arrive within `within_ns` after a route change.
 
-    On in-order links, a packet can only be overtaken where two paths meet, so there should be no such packets.
+    On in-order links, a packet can only be overtaken where two paths meet, so late packets away from route changes
+    should not exist.
 
     change_instants_ns: Instants at which the path of any flow changed, in either direction and in any order.
     within_ns: Longest time that a packet may be in flight.
@@ -155,8 +156,8 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
     if len(changes) == 0:
         return late
     index = np.searchsorted(changes, received, side="right") - 1
-    # Before the first change, no packet can be late because of a change. The latest change then counts as infinitely
-    # long ago.
+    # Before the first change, no packet can be late because of a change. A packet that arrives before the first change
+    # therefore counts as infinitely long after a change.
     since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
     return late[since > within_ns]
 
@@ -165,7 +166,7 @@ def _contradictions(tables: Tables) -> list[str]:
     """Contradictions between tables, one sentence each.
 
     Each pair of numbers was counted in two places by different code: at the capturing hosts and at the dropping links,
-    or by the receiver's TCP and the sender's. A fault in one of the two places is therefore detected.
+    or by the receiver's TCP and by the sender's TCP. A fault in one of the two places is therefore detected.
     """
     sentences = []
     if tables.knows_drops:
@@ -181,7 +182,7 @@ def _contradictions(tables: Tables) -> list[str]:
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
         # All packets are compared, not only those of flows: dropped resets and ACKs without a flow are in both counts.
-        # netem counts its drops but does not identify the packets, so these are in the table without a direction.
+        # netem counts its drops but does not identify the packets, so its drops are in the table without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())
@@ -195,7 +196,8 @@ def _contradictions(tables: Tables) -> list[str]:
         known = ~np.isnan(read) & ~np.isnan(acked)
         if (acked[known] > read[known] + 1).any():
             sentences.append(f"flow {flow}: more bytes acknowledged than received in order")
-        # This count of in-order data never decreases. If it does, the sample belongs to another socket.
+        # `bytes_received` counts in-order data and never decreases. If the count decreases, the sample belongs to
+        # another socket.
         if (np.diff(read[known]) < 0).any():
             sentences.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
@@ -228,8 +230,8 @@ def _not_stored(tables: Tables) -> list[str]:
     """Late, lost and retransmitted packets must all be stored individually."""
     packets = tables.packets
     flows, directions = packets["flow"].to_numpy(), packets["direction"].to_numpy()
-    # Counts in `bins` are complete. `observe.packets` determines which packets are stored, but packets of these four
-    # kinds always are.
+    # Counts in `bins` are complete. `observe.packets` determines which packets are stored, but packets of the kinds in
+    # `kept` are always stored.
     kept = {
         "late_pkts": ("late packets", truths(packets["is_late"])),
         "lost_pkts": ("lost packets", packets["drop_cause"].notna().to_numpy()),

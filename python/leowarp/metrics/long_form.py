@@ -30,8 +30,9 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""A path delay with more steps than this is that of a channel, with one step per millisecond. Only its minimum in each
-second is kept, which is the path's base delay. The additional delay of packets is contained in their own delays."""
+"""A path delay with more steps than this comes from a channel, with one step per millisecond. Only the minimum of each
+second of such a path delay is kept, which is the path's base delay. The additional delay of packets is contained in
+their own delays."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -54,8 +55,8 @@ def long_form(result: Numbers) -> pd.DataFrame:
     pieces += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     pieces += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
-    # These rows have a prefix of their own. Such rows have no instant, and should not look like a change at an unknown
-    # time.
+    # Packets without a cause have the prefix `no_cause`. Their rows have no instant, and should not look like a change
+    # at an unknown time.
     pieces += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         pieces += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
@@ -83,12 +84,12 @@ def long_form(result: Numbers) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows of one metric, or of several. These rows consist of plain arrays, which are joined only once. With one data
+    """Rows of one metric, or of several. The rows consist of plain arrays, which are joined only once. With one data
     frame per metric, making this table took a fifth of a short run's time on the host.
 
     metric, unit, definition: One value for all rows, or one per row.
-    flow, t_ns, index: float64 array of shape (rows,), or one number for all rows. nan: none. Their integers are small
-        enough for a float64 (`tables.floats`).
+    flow, t_ns, index: float64 array of shape (rows,), or one number for all rows. nan: none. Integers in these arrays
+        are small enough to be exact in float64 (`tables.floats`).
     value: float64 array of shape (rows,)
     """
 

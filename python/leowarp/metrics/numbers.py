@@ -31,7 +31,7 @@ class Numbers:
     route_changes: Columns in `CHANGE_COLUMNS`.
     causes: Late, lost and retransmitted packets by route change; columns in `CAUSE_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. Propagation delay over time of the path in force.
-    balances: The balances of conservation. All of them hold, because otherwise no result is computed.
+    balances: The balances of conservation. All balances hold, because otherwise no result is computed.
     warnings: Points to check before the result is trusted.
     end_ns: Length of the run on its own clock.
     tables: The tables from which the results were computed.

@@ -34,7 +34,7 @@ class Series:
     unit: Unit; "" for a plain count or a ratio.
     definition: Exact definition.
     needs: Trace table from which the series is read.
-    steps: True if a value holds until the next one. If False, it belongs to its instant only.
+    steps: True if a value holds until the next one. If False, a value belongs to its instant only.
     words: Meaning of each number, if the series is a state; otherwise empty.
     """
 
@@ -73,7 +73,7 @@ def series_of(text: str) -> Series:
     if text in _SHORT:
         return SERIES[_SHORT[text]]
     near = nearest(text, [*SERIES, *_SHORT])
-    # Where a short name exists, only this is listed, so that the list is readable.
+    # If a series has a short name, only the short name is listed, so that the list is readable.
     names = {name: name for name in SERIES} | {name: short for short, name in _SHORT.items()}
     meant = f'did you mean "{near}"? ' if near else ""
     raise ScenarioError(f"there is no series {text!r:.60}", hint=f"{meant}one of {', '.join(names.values())}")
@@ -173,7 +173,7 @@ SERIES: dict[str, Series] = {
         *_of_sockets().values(),
     )
 }  # fmt: skip
-"""All series: the computed ones, followed by those sampled from the sockets."""
+"""All series: first those that are computed, then those that are sampled from the sockets."""
 
 
 def _stem(name: str) -> str:

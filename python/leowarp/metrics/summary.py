@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class Evidence:
     """Inputs of scalars: the tables of a run, and the values that are computed from them for all flows together.
 
-    plan: Its name, flows and MTU are used.
+    plan: The run's plan; only its name, flows and MTU are used.
     links: Delay and rate of every direction over time.
     changes, causes, recoveries: Columns as in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. Propagation delay over time of the path in force.
@@ -156,8 +156,8 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
     replies = flow.kind == "ping" and bool(flow.replies)
-    # If the table is missing, probes were not recorded. If it is empty, no probe was sent. The summary must distinguish
-    # these two cases.
+    # If the table is missing, probes were not recorded. If the table is empty, no probe was sent. The summary must
+    # distinguish these two cases.
     probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, lived, changes_ns)
@@ -256,7 +256,7 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
 
 
 def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
-    """For the pair of each flow, the time without a path is added up; the longest of these sums, in ns."""
+    """Longest total time without a path among the pairs of stations that have flows, in ns."""
     longest = 0
     for frame in delays.values():
         held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))

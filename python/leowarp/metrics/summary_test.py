@@ -17,7 +17,7 @@ from leowarp.scalars.of_run import COSTS, CURES
 from leowarp.scenario.schema import Flow
 from support.synthetic.access import PLAN_TOML, write_synthetic_access
 
-# In these runs no share is missing either, so there is no reason for one.
+# No share is missing in these runs, so `share_reason` is null too.
 NO_TRANSFERS = {"completion_ns", "share_reason"}
 # The tables lack `acks`, the kernel's counters and some columns of TCP_INFO.
 NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts", "rto_p50_us", "rttvar_p50_us",

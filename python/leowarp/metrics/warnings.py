@@ -26,8 +26,8 @@ LATE_WITHIN_NS = 2_000_000_000
 hop."""
 
 SYNS = 2
-"""If only one SYN was sent, it may still be in flight when the run ends. The second is sent after 1 s without an answer
-(RFC 6298, 2.1)."""
+"""If only one SYN was sent, it may still be in flight when the run ends. The second SYN is sent after 1 s without an
+answer (RFC 6298, 2.1)."""
 
 # Both thresholds must be exceeded, because a growing receive window limits slow start for a while without any fault:
 # for 0.6 to 0.8 s with packets of 1,115 bytes over 180 ms. With packets of 800 bytes and a window that did not grow,
@@ -99,7 +99,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
 
 
 def _named(flow: dict[str, Any]) -> str:
-    """Name of a flow in all these sentences."""
+    """Name of a flow in the sentences of all warnings."""
     return named(FlowKey.of_summary(flow))
 
 
@@ -107,8 +107,8 @@ def never_connected(flow: dict[str, Any]) -> str | None:
     """Warning for a TCP flow (an entry of `summary["flows"]`) whose SYN was retransmitted and never answered; None for
     other flows.
 
-    The receiver answers packets that arrive, so here the answer was lost on its way back. `nothing_arrived` handles the
-    other case.
+    The receiver answers packets that arrive, so here the answer was lost on its way back. `nothing_arrived` handles
+    flows whose packets never arrive.
     """
     if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw figures and write pages from metrics.
+"""Figures and pages, made from metrics.
 
 >>> figure("runs/madrid-tokyo", "goodput").savefig("goodput.pdf")     # doctest: +SKIP
 >>> write_report("runs/madrid-tokyo")                                # doctest: +SKIP

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of figures: their content, identical files if they are drawn twice, and the messages if they cannot be
-drawn."""
+"""Figures: their content, identical files if they are drawn twice, and the messages if they cannot be drawn."""
 
 import dataclasses
 import hashlib
@@ -57,13 +56,13 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
     for run in runs:
         run.__dict__["changes"] = run.changes[:0]
     drawn = figure(runs, "queues")
-    # A layout that fails gives a warning, and warnings are errors here.
+    # A failed layout gives a warning, and warnings are errors in these tests.
     save(drawn, tmp_path / "queues", ("png",))
     assert all(axes.get_position().height > 0.2 for axes in drawn.axes)
 
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
-    # `leowarp.Run` has a path. An earlier version treated a single run as a sequence, which failed.
+    # `leowarp.Run` has a path. A `Run` must not be treated as a sequence of runs.
     run = Run(run_dir)
     view = RunView(run_dir)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
@@ -136,11 +135,11 @@ def test_queue_map_places_the_queue_at_its_link(run_dir):
     edges_ns, waiting = queue_map(RunView(run_dir))
     assert waiting.shape[0] == 4
     place, when = np.unravel_index(np.nanargmax(waiting), waiting.shape)
-    # The largest value belongs to the second link of the first path, while this link has a queue.
+    # The largest value is at the second link of the first path, while the link has a queue.
     assert place == 1
     assert 19.5e9 <= edges_ns[when] < 20e9
     assert np.nanmax(waiting) == syn.QUEUE_PKTS
-    # The last path has three links.
+    # The last path has only three links.
     assert np.isnan(waiting[3, edges_ns[:-1] >= 40e9]).all()
 
 
@@ -191,7 +190,7 @@ def test_probes_of_runs_that_lost_none_are_laid_out(run_dir, tmp_path):
 
 
 def laid_out(drawn):
-    """Positions of the panels, as shares of the figure."""
+    """Positions of the panels, relative to the figure's size."""
     drawn.draw_without_rendering()
     return [axes.get_position() for axes in drawn.axes]
 
@@ -216,7 +215,7 @@ def test_the_figure_of_reordering_has_all_four_distributions(run_dir):
     assert line.get_ydata()[0] == pytest.approx(1.0)
     (line,) = n_reordering.lines
     assert line.get_xdata().tolist() == [1]
-    # No packet is late. After most arrivals the buffer is empty, but the three dropped packets fill it.
+    # In this density no packet is late. After most arrivals the buffer is empty, but the three dropped packets fill it.
     assert buffer_density.get_xlim()[1] > 200
 
 
@@ -225,8 +224,8 @@ def test_reordering_over_time_shows_windows_and_what_is_around_changes(run_dir):
     for axes in (share, displacement, entropy):
         windows, around = axes.lines[:2]
         assert windows.get_label() == "CUBIC, windows"
-        # The packets overtaken at 20 s are in the window from 15 to 25 s. There, their share is smaller than around the
-        # change.
+        # The packets overtaken at 20 s are in the window from 15 to 25 s. The share of these packets in this window is
+        # smaller than around the change.
         assert 0 < np.nanmax(windows.get_ydata()) < around.get_ydata()[0]
         assert windows.get_xdata()[-1] == 60
         assert around.get_xdata()[:2].tolist() == [19, 23]

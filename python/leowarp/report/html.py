@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of an HTML page that consists of one file, needs no network, and can be read on paper and with a screen
-reader."""
+"""Parts of an HTML page. The page is one file, needs no network, and can be read on paper and with a screen reader."""
 
 from __future__ import annotations
 
@@ -21,21 +20,21 @@ from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
-"""If an SVG is larger than this, a page uses the PNG instead. A vector graphic with thousands of marks is larger than
-its pixels."""
+"""If an SVG is larger than this limit, a page uses the PNG instead. A vector graphic with thousands of marks is larger
+than its pixels."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""If a figure is narrower than this (one column of a paper), it is placed beside another one."""
+"""If a figure is narrower than this width (one column of a paper), it is placed beside another figure."""
 
 
 def page(title: str, body: str) -> str:
     """A complete document.
 
     title: Title of the window, which is escaped here.
-    Returns: The document, which includes its style. The page loads nothing, so the file can be sent by mail. Only
-        scripts from `own_script` are executed.
+    Returns: The document, which includes its style. The page loads nothing, so the file can be sent by mail. The
+        browser executes only scripts from `own_script`.
     """
     return (
         "<!DOCTYPE html>\n"
@@ -48,7 +47,7 @@ def page(title: str, body: str) -> str:
 
 
 def own_script(file: str) -> str:
-    """The content of one of leowarp's own scripts. A page executes no others."""
+    """The content of one of leowarp's own scripts. A page's policy lets the browser execute no other script."""
     assert file in _SCRIPTS, f"{file} is not in the page's policy"
     return f"<script>{_script_text(file)}</script>\n"
 
@@ -82,7 +81,7 @@ def navigation(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def warning_box(warnings: Sequence[str]) -> str:
-    """HTML box with points to check before the page is trusted; empty if there are none."""
+    """HTML box with warnings that a reader must check before trusting the page; empty if there are none."""
     if not warnings:
         return ""
     items = "".join(f"<li>{text(warning)}</li>" for warning in warnings)
@@ -99,8 +98,8 @@ def table(
     left: frozenset of int. Numbers of the columns with text, which are aligned left.
     raw: frozenset of int. Numbers of the columns whose cells are already HTML.
     long: True if the table should scroll below its header when it is higher than half a screen.
-    Returns: HTML. The reader can sort the table with a click on a column header (`tables.js`). For this, cells contain
-        the exact numbers.
+    Returns: HTML. The reader can sort the table with a click on a column header (`tables.js`). For sorting, cells also
+        contain the exact numbers.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -143,7 +142,7 @@ def cell(value: object) -> str:
 
 
 def number(value: object, unit: float = 1) -> float | int | None:
-    """A number of a table, which may be pandas' NA, in the form that `cell` needs. The number is divided by `unit`, and
+    """A table's value, which may be pandas' NA, in the form that `cell` needs. The value is divided by `unit`, and
     whole numbers become int."""
     if value is None or pd.isna(value):
         return None
@@ -163,10 +162,10 @@ def is_half(stem: Path) -> bool:
 
 
 def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:
-    """A figure, embedded from its files. Below it are links to the files in all formats and to its numbers.
+    """A figure, embedded from its files. Below the figure are links to its files in all formats and to its numbers.
 
     stem: Path of the files without their suffix; the PNG must exist.
-    title, caption: They are also the alternative text of the image.
+    title, caption: Heading and text of the figure; both are also the image's alternative text.
     folder: Folder of the files, relative to the page.
     code: Python code that draws the figure again.
     """
@@ -191,8 +190,8 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
 
 
 def _width_in(svg: Path, png: Path) -> float:
-    """Width of a figure in inches. It is taken from its SVG (in points) or from its PNG (in pixels at
-    `style.PNG_DPI`)."""
+    """Width of a figure in inches. The width is read from the figure's SVG (in points), or else from its PNG (in pixels
+    at `style.PNG_DPI`)."""
     # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
     found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
     if found is not None:

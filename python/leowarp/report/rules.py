@@ -13,16 +13,16 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     """Each rule of a plan that shapes results, with its value in words.
 
     document: The plan as TOML, with units in its values.
-    manifest: The kernel's version is taken from it. It is empty if there is none yet.
-    Returns: list of (name, text). The rules of the medium come first, followed by queues, TCP, kernel and seed.
+    manifest: The kernel's version is taken from it. The manifest is empty if the run has none yet.
+    Returns: list of (name, text). The rules of the medium come first, then those of queues, TCP, kernel and seed.
         Defaults that do not affect the result (no loss, no ECN, packets of 1500 B) are left out.
     """
-    # The rules are read from the text of the plan, not from a `Plan`. Each quantity is then shown as it was written,
-    # such as 30 ms instead of 30000000.
+    # The rules are read from the plan's text, not from a `Plan`, so that each quantity is shown as written: 30 ms
+    # instead of 30000000.
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
         # An access link uses only the satellites of the constellation. A mobile channel also uses its routes. Neither
-        # uses its links.
+        # an access link nor a mobile channel uses the constellation's links.
         shown = 1 if "access" in document else 5 if "mobile" in document else None
         rules += _constellation_rules(document)[:shown]
     if "chain" in document:
@@ -42,8 +42,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
-    # A plan lists every default. If it lacks a key, an older version made the plan. The older version behaved as the
-    # default of the key describes.
+    # A plan lists every default. Only the plan of an older version can lack a key, and that version behaved like the
+    # key's default.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
         profile += f", paced by {tcp['pacing']}"
@@ -67,12 +67,11 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
 
 
 _LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""Sections whose links have queues, with the words that distinguish them if a plan has several."""
+"""Sections of a plan whose links have queues, each with the word that names it if a plan has several."""
 
 
 def _queues(document: dict[str, Any]) -> str:
-    """The queueing disciplines of the plan. Other parts of the link model are included if they differ from the
-    default."""
+    """The queueing disciplines of the plan. Other parts of the link model are added if they differ from the default."""
     network = document.get("network", {})
     # An access link, a mobile channel and a measured path use no link of the constellation's sections.
     own: list[str] = [name for name in ("chain", "measured", "access", "mobile", "jittered") if name in document]
@@ -94,8 +93,8 @@ def _queues(document: dict[str, Any]) -> str:
 
 
 def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:
-    """The rules of an access link. A profile fills in the values that its preset leaves open; the plan has the numbers,
-    and this text the names."""
+    """The rules of an access link. A profile fills in the values that its preset leaves open. The plan has these
+    numbers, and the text here names profile and preset."""
     profile = f"{access.get('profile')}, {access.get('preset')}"
     if access.get("geometry", "profile") != "profile":
         profile += f", delays by {access['geometry']}"
@@ -126,13 +125,13 @@ def _mobile_rules(mobile: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _discipline(link: dict[str, Any]) -> str:
-    """The queue of a link; empty for a plain fifo."""
+    """The queue of a link; empty for a plain FIFO."""
     kind = link.get("queue_discipline", "fifo")
     return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
 
 
 def _switching(routing: dict[str, Any]) -> str:
-    """How nodes switch to new routes; empty if all switch at once."""
+    """How nodes switch to new routes; empty if all nodes switch at once."""
     if routing.get("update", "atomic") == "atomic":
         return ""
     return (
@@ -167,8 +166,8 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         ground_rule = f"sub-satellite point within {ground.get('max_ground_range')}"
     links = _link_text(isl)
-    # If both texts are equal, as by default, only one is shown, because there is space for only a line or two below a
-    # figure.
+    # If the texts for both kinds of link are equal, as by default, only one is shown, because a figure has space for
+    # only a line or two.
     if _link_text(ground) != links:
         links = f"ISL {links}; ground {_link_text(ground)}"
     if network.get("delay_rounding", "none") != "none":
@@ -219,7 +218,7 @@ def _gap(ground: dict[str, Any]) -> str:
 
 
 def _margin(routing: dict[str, Any]) -> str:
-    """Margin up to which a path is kept when another is shorter; empty if it is 0."""
+    """Margin above the shortest path up to which a route keeps its path; empty if it is 0."""
     margin = str(routing.get("margin", "0 %"))
     if margin == "unlimited":
         return ", kept until they break"
@@ -227,7 +226,7 @@ def _margin(routing: dict[str, Any]) -> str:
 
 
 def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
-    """Actions of nodes when their routes change; empty if they do nothing."""
+    """Actions of nodes at route changes; empty if there are none."""
     said = []
     if cures.get("move_queue", "off") != "off":
         said.append(f"queue moved ({cures['move_queue']})")

@@ -38,21 +38,21 @@ from leowarp.timeline.channel import Realisation
 class RunView:
     """A run with the values that figures and pages need.
 
-    run: The run, or its directory. It needs a plan and a trace. A summary and a manifest are used if they exist.
-    flow: The flow of this view. If a figure shows one flow per view and the run has several flows, it gets one view per
-        flow.
+    run: The run, or its directory. The run needs a plan and a trace; summary and manifest may be missing.
+    flow: The flow of this view. If a figure shows one flow per view and the run has several flows, the figure gets one
+        view per flow.
     """
 
     def __init__(self, run: Run | Path | str, flow: int | None = None, whole: RunView | None = None) -> None:
-        # The report is drawn while the run is still marked as incomplete: writing the manifest and removing the mark
-        # are the last steps (`running/one.py`).
+        # The report is drawn while the run is still marked as incomplete: the run's last steps are to write the
+        # manifest and to remove the mark (`running/one.py`).
         self.run = run if isinstance(run, Run) else Run(run, complete=False)
         self.flow = flow
         self.path = self.run.path
-        # Views of the same run share the data that all its flows have in common. Otherwise each of 2,000 views would
-        # have a list of 2,000 names.
+        # Views of the same run share the data that all its flows have in common. Without sharing, 2,000 views would
+        # each hold a list of 2,000 names.
         self._whole = self if whole is None else whole
-        # The plan is read now, so that a directory without a plan gives an error before a figure is half drawn.
+        # The plan is read here, so that a directory without a plan gives an error before a figure is half drawn.
         self.document = self.run.document
 
     def of_flow(self, flow: int) -> RunView:
@@ -73,7 +73,7 @@ class RunView:
 
         Raises ScenarioError if the run has no such flow.
         """
-        # A name is a sequence too (of letters).
+        # A name is itself a sequence, of letters.
         each = [flow] if isinstance(flow, str) or not isinstance(flow, Sequence) else flow
         return list(dict.fromkeys(self.run.flow_number(one) for one in each))
 
@@ -94,8 +94,8 @@ class RunView:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Content of `summary.json`, including the costs of the run. If there is no such file, the same without costs
-        is computed."""
+        """Content of `summary.json`, including the costs of the run. If the file is missing, the summary is computed
+        without costs."""
         return self.run.summary if (self.path / layout.SUMMARY).exists() else self.metrics.summary
 
     @cached_property
@@ -124,13 +124,13 @@ class RunView:
 
     @property
     def probe_flows(self) -> list[int]:
-        """Numbers of the ping and UDP flows, including the datagrams of programs."""
+        """Numbers of the ping and UDP flows, including flows for the datagrams of programs."""
         return [number for number, flow in enumerate(self.plan.flows) if flow.kind in ("ping", "udp")]
 
     @property
     def is_access(self) -> bool:
-        """Whether the path is an access link. The changes of an access link are then reconfigurations, and its
-        satellites are not nodes."""
+        """Whether the path is an access link. The changes of an access link are reconfigurations, and its satellites
+        are not nodes."""
         return isinstance(self.plan.medium, Access)
 
     @property
@@ -160,7 +160,7 @@ class RunView:
     def main_flow(self) -> int:
         """Number of the flow of this view, or of the first TCP flow if the view has none.
 
-        Raises TraceError if the view has no flow and the run has no TCP flow.
+        Raises TraceError if neither exists.
         """
         if self.flow is not None:
             return self.flow
@@ -196,12 +196,12 @@ class RunView:
     def capacity_bps(self) -> float | None:
         """Payload rate of the slowest link of the plan: rate x payload / (IP length + overhead).
 
-        The rate is None if the link has no rate limit, or if its rate changes over time.
+        The result is None if the link has no rate limit, or if its rate changes over time.
 
-        With timestamps, a full segment has 1448 of the packet's 1500 bytes. 100 Mbit/s with 14 bytes of overhead then
-        carry 95.64 Mbit/s.
+        With timestamps, a full segment carries 1448 bytes of payload in a packet of 1500 bytes. 100 Mbit/s with 14
+        bytes of overhead then carry 95.64 Mbit/s.
         """
-        # If rates are in tables, each path has its own capacity. Otherwise the capacity of the links is used, which is
+        # If rates are in tables, each path has its own capacity. If rates are constant, the capacity of the links is
         # the same for all flows.
         return self._steady_capacity_bps() if self._whole._has_tables else self._whole._links_capacity_bps
 
@@ -221,8 +221,8 @@ class RunView:
         if not shaped:
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
-        # The largest sample is used, because a socket shows 536 before its handshake (TCP_MSS_DEFAULT, tcp_init_sock in
-        # net/ipv4/tcp.c). Without a sample, three headers are subtracted: IP, 20 bytes of TCP, and 12 of timestamps
+        # The largest sample is used, because before its handshake a socket reports 536 (TCP_MSS_DEFAULT, tcp_init_sock
+        # in net/ipv4/tcp.c). Without a sample, three headers are subtracted: IP, 20 bytes of TCP, and 12 of timestamps
         # (RFC 7323, appendix A).
         payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 32.0 - self.ip_header_bytes
         return min(shaped) * payload_bytes
@@ -231,8 +231,8 @@ class RunView:
         """Payload rate of the main flow's path, from the timeline; None if it changes."""
         ends = self.plan.flows[self.main_flow]
         pair = (ends.source, ends.destination)
-        # A capacity from a table may change at any ns. Means over thousandths of the run are compared, so that no
-        # change between two edges is missed.
+        # A capacity from a table may change at any ns. Means over thousandths of the run are compared, so that a change
+        # within any thousandth is noticed.
         edges_ns = np.linspace(0, self.metrics.end_ns, 1001).astype("int64")
         rates = np.unique(path_capacity(self.tables, pair, edges_ns))
         if len(rates) != 1 or np.isnan(rates[0]):
@@ -242,7 +242,7 @@ class RunView:
         )
 
     def path_delay(self, source: str, destination: str) -> pd.DataFrame:
-        """Propagation delay of the path from one station to another; the result of `metrics.path_delay`."""
+        """Propagation delay of the path from one station to another over time, as a frame of `metrics.path_delay`."""
         known = self.metrics.path_delay.get((source, destination))
         return path_delay(self.tables, (source, destination), self.metrics.end_ns) if known is None else known
 
@@ -253,11 +253,11 @@ class RunView:
 
     @property
     def ip_header_bytes(self) -> int:
-        """Length of its IP header in bytes."""
+        """Length of a packet's IP header in bytes."""
         return self.plan.network.ip_header_bytes
 
     def rules(self) -> list[tuple[str, str]]:
-        """The rules that shape results, as (name, text); they are below every figure."""
+        """The rules that shape results, as (name, text); every figure has them at its bottom."""
         return rules_of(self.document, self.manifest)
 
     def footer(self) -> str:
@@ -268,9 +268,9 @@ class RunView:
 def worded(runs: Sequence[RunView], text: str) -> str:
     """Text about route changes, in words that suit the runs: the changes of an access link are called reconfigurations.
 
-    runs: If one of them uses another medium, the text is not changed.
+    runs: Runs that the text is about. Unless all are access links, the text is not changed.
     """
-    # If a run with routes is among them, the general word stays, because it suits both.
+    # If a run with routes is among them, the word "route change" stays, because it suits both kinds.
     if not all(run.is_access for run in runs):
         return text
     return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
@@ -284,17 +284,16 @@ def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
     """
     groups: dict[int, list[RunView]] = {}
     for view in views:
-        # Two views of one run have the same `Run` object. Two runs with the same name have different objects.
+        # Two views of one run hold the same `Run` object. Two runs with the same name are different objects.
         groups.setdefault(id(view.run), []).append(view)
     return list(groups.values())
 
 
 def labels(runs: Sequence[RunView]) -> list[str]:
-    """A short name for each view that distinguishes it from the others.
+    """A short name for each view that distinguishes it from the other views.
 
-    Returns: For runs, the first of these that differs in all of them: the algorithm, the scenario, both, or the
-        directory. For flows of one run, the name of the flow. For flows of several runs, the names of the run and the
-        flow.
+    Returns: For runs, the first of these texts that differs between all runs: algorithm, scenario, both, directory. For
+        flows of one run, the name of the flow. For flows of several runs, the names of the run and the flow.
     """
     groups = by_run(runs)
     if not any(run.flow is not None for run in runs):
@@ -332,15 +331,15 @@ def _run_labels(runs: Sequence[RunView]) -> list[str]:
 
 
 def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
-    """Colour and dashes of the line of each run. Colour and dashes are fixed for the study's algorithms, and depend on
-    the position otherwise.
+    """Colour and dashes of the line of each run. Colours and dashes are fixed for the algorithms of the reproduced
+    study; for other runs they depend on the position.
 
     Returns: `color` and `linestyle` for matplotlib's lines.
     """
     if any(run.flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
     algorithms = [run.algorithm if run.tcp_flows else "" for run in runs]
-    # Colouring by algorithm is done only if all runs have different algorithms: two runs of CUBIC in the same blue
+    # Lines are coloured by algorithm only if all runs have different algorithms: two runs of CUBIC in the same blue
     # could not be distinguished.
     if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
         return [line_style(ALGORITHMS[name]) for name in algorithms]
@@ -348,15 +347,15 @@ def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
 
 
 MOST_LINES = 8
-"""Largest number of lines in a panel that colour and dashes can distinguish. If there are more flows, their
-distribution is drawn."""
+"""Maximum number of lines in a panel that colour and dashes can distinguish. For more flows, figures show a
+distribution."""
 
 
 def footer_of(runs: Sequence[RunView]) -> str:
     """The rules of several runs, as one paragraph.
 
-    Returns: Each rule once, as "name: value". If the runs have different values, all values in order, separated by
-        bars.
+    Returns: Each rule once, as "name: value". If runs have different values of a rule, the rule lists all of them in
+        order, separated by bars.
     """
     each = [dict(group[0].rules()) for group in by_run(runs)]
     parts = []

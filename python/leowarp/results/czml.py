@@ -38,7 +38,7 @@ _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 
 def czml(run: Run) -> str:
     """The run as a JSON text that is a CZML document.
 
-    Raises ScenarioError if its plan has no constellation, because then there are no positions.
+    Raises ScenarioError if the run's plan has no constellation, because then there are no positions.
     Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
@@ -93,7 +93,7 @@ class _Clock:
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """The packet that must come first. The packet contains the clock of the viewer."""
+    """The packet `document`, which must come first. The packet contains the clock of the viewer."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),

@@ -83,7 +83,7 @@ def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(o
         for name in taken:
             shutil.copyfile(one / name, run / name)
     # Each of these directories mixes the tables of two runs, or the tables of one with the manifest of the other.
-    # Nearly all are detected.
+    # Nearly all mixtures are detected.
     assert refused > MIXTURES * 0.9
     assert len(Run(run).tables.sockets) > 0
 

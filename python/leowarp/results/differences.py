@@ -84,7 +84,7 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 def condensed(found: Sequence[Difference]) -> list[Difference]:
     """The same differences in fewer rows. If some runs lack an item of a list (a flow, a station, a hop), it has only
     one row."""
-    # Otherwise a missing flow would have a row for each of its dozen keys, all with the same meaning.
+    # Without this function, a missing flow would have a row for each of its dozen keys, all with the same meaning.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")
@@ -106,7 +106,7 @@ def condensed(found: Sequence[Difference]) -> list[Difference]:
 
 def said(value: object) -> str | None:
     """A value of a plan or a manifest as text. Only the first digits of a hash are shown, which are enough to
-    distinguish two."""
+    distinguish two hashes."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -135,7 +135,7 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
     Raises
     ------
     TraceError
-        If one of them is not a complete run.
+        If one of the two is not a complete run.
     """
     import pandas as pd
 
@@ -188,7 +188,7 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
                 yield (Part.METRIC, key), value
         for number, flow in enumerate(summary["flows"]):
             for key, value in scalars.flat(flow).items():
-                # This key is in the plan, so it is not compared here.
+                # Keys of a flow's plan are compared as keys of the plan.
                 if key not in _OF_FLOWS_PLAN:
                     yield (Part.METRIC, f"flows.{number}.{key}"), value
 

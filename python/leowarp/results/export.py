@@ -90,13 +90,13 @@ def pcapng(run: Run, target: Path) -> list[Path]:
 def tls_keys(run: Run) -> bytes:
     """Keys of TLS connections that the run's programs wrote, without repeated lines; empty if there are none.
 
-    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). They are in the order of flows, the client's
-    first.
+    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). The lines are in the order of flows, and
+    within a flow the client's lines come first.
     """
     lines: dict[bytes, None] = {}
     for number, flow in enumerate(run.plan.flows):
         name = (flow.environment or {}).get(KEY_LOG, "") if flow.kind == "program" else ""
-        # A program cannot write to any other place.
+        # A program cannot write to a place outside its run directory.
         if not name.startswith(_RUN_DIR):
             continue
         for role in ("client", "server"):
@@ -108,8 +108,8 @@ def tls_keys(run: Run) -> bytes:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """The pcapng file with the keys in a Decryption Secrets Block right after its section header. Without keys, it is
-    unchanged.
+    """The pcapng file with the keys in a Decryption Secrets Block right after its section header. Without keys, the
+    file is unchanged.
 
     capture: Content of a file in little-endian order, as the guest writes it.
     keys: The result of `tls_keys`.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory as an object. All code that reads a run directory uses it. `Run` also draws the figures of a
-run, and its display in a notebook."""
+"""`Run`: a run directory as an object. All code that reads a run directory uses `Run`. `Run` also draws the figures of
+a run, and its display in a notebook."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Run:
     def packets(self, flow: int | str | None = None) -> pd.DataFrame:
         """Packet truth: the stored packets, each with its arrival, or with the place and cause of its loss.
 
-        `observe.packets` determines which packets are stored; late, lost and retransmitted ones always are
+        `observe.packets` determines which packets are stored; late, lost and retransmitted packets are always stored
         (docs/concepts/truth.md).
         """
         return self._frame("packets", flow)
@@ -282,8 +282,8 @@ class Run:
         return self._frame("orders")
 
     def drops(self) -> pd.DataFrame:
-        """Every lost packet, including ACKs and probes, with the place and cause of its loss. `direction` is null if it
-        was not lost on a link."""
+        """Every lost packet, including ACKs and probes, with the place and cause of its loss. `direction` is null if
+        the packet was not lost on a link."""
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:
@@ -302,8 +302,8 @@ class Run:
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """The same numbers, summed over the outgoing links of each satellite. The table is empty if satellites are not
-        nodes in this run.
+        """Numbers of `links()`, summed over the outgoing links of each satellite. The table is empty if satellites are
+        not nodes in this run.
 
         Columns are `leowarp.metrics.SATELLITE_COLUMNS`.
         """
@@ -311,7 +311,7 @@ class Run:
 
         stations = {station.name for station in self.plan.stations}
         moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
-        # A wire connects a station with its host. Neither is a satellite.
+        # A wire connects a station with its host. Neither of these two nodes is a satellite.
         nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
         return metrics.satellite_use(self.tables, self._links, nodes - stations, self.end_ns)
 
@@ -392,8 +392,8 @@ class Run:
         return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
     def causes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Numbers of packets that each route change made late, lost or retransmitted, and numbers of those without such
-        a cause. There is one row per flow and change.
+        """Numbers of packets that each route change made late, lost or retransmitted, and numbers of such packets that
+        no change caused. There is one row per flow and change.
 
         Columns are `leowarp.metrics.CAUSE_COLUMNS`. The numbers are computed from packet truth, which takes a moment.
         """

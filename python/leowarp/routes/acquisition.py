@@ -19,7 +19,7 @@ class Acquisition:
     """A link that a path uses before it is available.
 
     a, b: Nodes of the link, where a < b.
-    begin_ns, end_ns: Instants at which a path begins to use it, and at which it is available.
+    begin_ns, end_ns: Instants at which a path begins to use the link, and at which the link is available.
     """
 
     a: int
@@ -43,7 +43,7 @@ class AcquisitionTimes:
 
     @classmethod
     def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
-        """The times of a plan. If both are equal, planes need not be known.
+        """The times of a plan. If both times are equal, planes need not be known.
 
         ephemeris: Ephemeris of the same plan.
         """

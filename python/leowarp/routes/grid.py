@@ -19,17 +19,17 @@ class Grid:
     """Planes of slots with links.
 
     In its own plane a satellite has links to the slots before and behind it. In the next plane it has a link to the
-    slot that is nearest in phase. If two are equally near, the slot ahead is used. An empty slot has no links. Between
-    planes with different numbers of slots, each slot of the plane with fewer slots has one partner.
+    slot that is nearest in phase. If two slots are equally near, the slot ahead is used. An empty slot has no links.
+    Between planes with different numbers of slots, each slot of the plane with fewer slots has one partner.
 
     Across the seam of a star, planes fly in opposite directions. Slot s of the last plane has a link to slot (k - s)
-    mod S of the first. The number k gives the least mean distance at each instant. If several k are equal, the smallest
-    is used.
+    mod S of the first. The number k gives the least mean distance at each instant. If several k have the same mean
+    distance, the smallest k is used.
 
     slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for an empty
         slot. Slots are evenly spaced.
     beside: sequence of (int, int, float). Linked planes: a plane, the next plane, and the phase by which slot 0 of the
-        next plane is ahead of slot 0 of the first. The phase is in slots of the next plane.
+        next plane is ahead of slot 0 of the first plane. The phase is in slots of the next plane.
     seams: sequence of (int, int). The last and the first plane of each star whose seam is crossed.
     polar_cutoff_deg: A link between planes exists only while both ends are at or below this geocentric latitude.
     """
@@ -85,14 +85,14 @@ class Grid:
         for number, satellites in enumerate(self.slots):
             plane[satellites[satellites >= 0]] = number
         latitude_deg = np.degrees(np.arcsin(np.abs(satellites_m[:, 2]) / np.linalg.norm(satellites_m, axis=1)))
-        # This is Iridium's rule, as in ns-2: near the poles, where planes cross, links between planes are off.
+        # The cut-off is Iridium's rule, as in ns-2: near the poles, where planes cross, links between planes are off.
         within = plane[pairs[:, 0]] == plane[pairs[:, 1]]
         return within | (latitude_deg[pairs] <= self.polar_cutoff_deg).all(axis=1)
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """Each slot and the next slot of its plane, shape (m, 2). For two slots the same link occurs twice; for one
-        slot there is none."""
+        """Each slot and the next slot of its plane, shape (m, 2). In a plane of two slots the same link occurs twice;
+        in a plane of one slot there is no link."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 
@@ -102,8 +102,8 @@ class Grid:
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
-            # Partners are chosen by the slots of the plane with fewer slots. Their phases are at least a slot apart, so
-            # no slot gets two partners.
+            # Partners are chosen by the slots of the plane with fewer slots. The phases of these slots are at least a
+            # slot apart, so no slot gets two partners.
             if len(a) <= len(b):
                 s = np.arange(len(a))
                 t = np.floor(s * len(b) / len(a) - ahead + 0.5).astype(np.intp)
@@ -127,7 +127,8 @@ class Grid:
         distance_m = np.linalg.norm(satellites_m[a][:, None, :] - satellites_m[b][None, :, :], axis=-1)
         some = np.maximum(both.sum(axis=1), 1)
         mean_m = np.where(both, distance_m[s, partner], 0.0).sum(axis=1) / some
-        # Distances are rounded to the millimetre, so that rounding errors do not choose between equal k.
+        # Distances are rounded to the millimetre, so that rounding errors do not choose between k of equal mean
+        # distance.
         best = int(np.argmin(np.where(both.any(axis=1), np.rint(mean_m * 1e3), np.inf)))
         return _of_both(a, b[partner[best]])
 

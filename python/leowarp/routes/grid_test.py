@@ -83,8 +83,8 @@ def test_across_the_seam_satellites_link_to_the_ones_that_pass_by() -> None:
 
 
 def test_a_shift_of_slots_where_the_phase_of_the_last_plane_meets_the_first() -> None:
-    # F = 39 of 72 planes: each plane is 0.54 slots ahead of the one before, so the slot behind is closer. Around the
-    # pattern, 39 slots accumulate.
+    # F = 39 of 72 planes: each plane is 0.54 slots ahead of the previous plane, so the slot behind is closer. Around
+    # the pattern, 39 slots accumulate.
     pairs = grid(72, 22, 39).pairs(walker(72, 22, 39, "delta").positions_ecef_m(0))
     linked = {tuple(pair) for pair in pairs.tolist()}
     assert (5, 22 + 4) in linked

@@ -35,8 +35,8 @@ class IslRule(Protocol):
         """
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether existing links could still be kept: range, line of sight and latitude count, but not whether they are
-        the nearest.
+        """Whether existing links could be kept: range, line of sight and latitude count; it does not matter whether
+        they are still the nearest links.
 
         satellites_m: float64 array of shape (n, 3), m
         pairs: int array of shape (m, 2)
@@ -67,8 +67,8 @@ class Sight:
 class RangeRule:
     """A rule that links any two satellites with a distance of at most `max_range_m`.
 
-    This is the rule of the study's emulator (Frederiksen et al. 2024): 3000 km, with no limit on a satellite's number
-    of links.
+    The study's emulator has this rule (Frederiksen et al. 2024): 3000 km, with no limit on a satellite's number of
+    links.
 
     sight: Condition on the line of sight; None if only the distance counts.
     """
@@ -197,8 +197,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
     """
     kept = []
     while len(left):
-        # A link that is among the first `free` remaining ones at both its ends will be made, whatever happens to the
-        # others. All such links can therefore be made at once.
+        # A link that is among the first `free` remaining links at both its ends will be made, whatever happens to the
+        # other links. All such links can therefore be made at once.
         made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
         kept.append(left[made])
         np.subtract.at(free, left[made], 1)
@@ -208,8 +208,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """For each link of an ordered list, the number of earlier links that share its end a, and of those that share its
-    end b; shape (m, 2)."""
+    """For each link of an ordered list, the number of earlier links that share its end a, and the number of earlier
+    links that share its end b; shape (m, 2)."""
     ends = np.column_stack([a, b]).ravel()
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(ends.max() + 1))
@@ -224,7 +224,7 @@ def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
     ephemeris: Ephemeris of the same plan, which has the planes and slots of orbital elements.
     """
     isl, constellation = plan.isl, plan.constellation
-    # For such a path, a single satellite sees both stations.
+    # Without links between satellites, a single satellite sees both stations of a path.
     if isl.rule == "none" or constellation is None:
         return NoIsl()
     sight = None
@@ -316,8 +316,8 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
         delay_ns = np.ceil(length_m / SPEED_OF_LIGHT_M_PER_S * 1e3).astype(np.int64) * 1_000_000
     else:
         delay_ns = np.rint(length_m / SPEED_OF_LIGHT_M_PER_S * 1e9).astype(np.int64)
-    # This check comes last, so that it applies to both roundings: an ideal ground link has no delay that could be
-    # rounded up to 1 ms.
+    # The check for a delay of 0 comes last, so that it applies to both roundings: an ideal ground link has no delay
+    # that could be rounded up to 1 ms.
     if plan.ground.delay == "zero" or plan.network.endpoints == "satellites":
         delay_ns = np.where(is_ground, 0, delay_ns)
     return delay_ns

@@ -38,7 +38,7 @@ def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m:
 def test_terminals_go_to_the_nearest_first(cloud: np.ndarray, terminals: int) -> None:
     everything = RangeRule(max_range_m=6e6, sight=None)
     pairs = everything.pairs(EcefMetres(cloud))
-    # This is the rule, applied to one link at a time.
+    # The expected result is the rule, applied to one link at a time.
     length_mm = np.rint(lengths_m(EcefMetres(cloud), pairs) * 1e3)
     free, expected = [terminals] * len(cloud), []
     for _, a, b in sorted(zip(length_mm.tolist(), *pairs.T.tolist(), strict=True)):
@@ -58,7 +58,7 @@ def test_sight_is_blocked_by_the_earth_and_its_air() -> None:
         ends = radius_m * np.array([[np.cos(half), np.sin(half), 0], [np.cos(half), -np.sin(half), 0]])
         sight = Sight(clear_radius_m=earth_m + clear_m)
         assert sight.holds(EcefMetres(ends), np.array([[0, 1]])).tolist() == [expected]
-    # One is behind the other as seen from the centre: the nearest point of the segment is its lower end.
+    # One satellite is behind the other as seen from the centre: the nearest point of the segment is its lower end.
     column = EcefMetres(np.array([[7e6, 0, 0], [9e6, 0, 0]]))
     assert Sight(clear_radius_m=6.9e6).holds(column, np.array([[0, 1]])).all()
     assert not Sight(clear_radius_m=7.1e6).holds(column, np.array([[0, 1]])).any()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of paths between two route updates: the delays at the L2 clock, and links that leave their range."""
+"""Changes of paths between two route updates: the delays at each delay update, and links that leave their range."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class PathDelays:
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
-        """Extremes and mean of the delay at the L2 instants (forward path of each pair), and of the number of ISL hops.
+        """Extremes and mean of the delay at the delay updates (forward path of each pair), and of the number of ISL
+        hops.
 
         t_ns: int64 array of shape (k,). Instants of route updates.
         paths: k sequences of (Path or None)
@@ -131,14 +132,14 @@ def leavings(
     plan: Plan, ephemeris: Ephemeris, rule: IslRule, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]],
     dishes: Sequence[Dish] = (),
 ) -> list[Leaving]:  # fmt: skip
-    """Links in use that leave their rule's range before the next route update, checked at the L2 instants.
+    """Links in use that leave their rule's range before the next route update, checked at the delay updates.
 
-    A link counts once for each route interval in which that happens.
+    A link counts once for each route interval in which it leaves its range.
 
     rule: Rule of the same plan.
     t_ns: int64 array of shape (k,). Instants of route updates.
     dishes: Dishes; their links last through each slot and never leave a range.
-    Returns: Links by time. With `routing.leaving_links = "keep"` they are only counted.
+    Returns: Links by time. With `routing.leaving_links = "keep"`, such links are only counted.
     """
     satellites = len(ephemeris.names)
     scheduled = [satellites + dish.station for dish in dishes]
@@ -166,8 +167,8 @@ def leavings(
                 if not seen:
                     gone.append([satellite, station])
             for a, b in gone:
-                # Each link counts once per route interval. If it comes back into range and leaves again before the next
-                # update, it is not counted again.
+                # Each link counts once per route interval. If a link comes back into range and leaves again before the
+                # next update, it is not counted again.
                 if (a, b) not in left:
                     left.add((a, b))
                     leaving.append(Leaving(at_ns, a, b))
@@ -175,7 +176,7 @@ def leavings(
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
-    """The links on any path. Each is listed once, with the smaller node first, sorted; shape (m, 2).
+    """The links on any path. Each link is listed once, with the smaller node first, sorted; shape (m, 2).
 
     >>> links_of([(5, 0, 1, 6), None]).tolist()
     [[0, 1], [0, 5], [1, 6]]
@@ -185,8 +186,7 @@ def links_of(paths: Sequence[Path | None]) -> Pairs:
 
 
 def l2_instants_ns(plan: Plan) -> NDArray[np.int64]:
-    """Instants at which the links' delays are refreshed: 0, ``routing.link_interval``, ... before the end of the
-    run."""
+    """Instants of delay updates: 0, ``routing.link_interval``, ... before the end of the run."""
     return np.arange(0, plan.run.duration_ns, plan.routing.link_interval_ns, dtype=np.int64)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes over a constellation. At each route update (L3), the rules give links, and shortest paths over these links are
+"""Routes over a constellation. At each route update, the rules give links, and shortest paths over these links are
 computed.
 
-The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. Each uses the
-satellites' positions at its own instant, whether or not the links' delays (L2) are refreshed then.
+The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. Each route update
+uses the satellites' positions at its own instant, whether or not there is a delay update then.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def constellation_routes(
     Returns: One row for each route update and ordered pair that communicates; `isl` if every link is to be
         instantiated.
     Raises ScenarioError if a station with flows sees no satellite in the whole run, or if two
-        stations that communicate never have a path. It is also raised if there is a margin, and nodes could not
+        stations that communicate never have a path. The error is also raised if there is a margin, and nodes could not
         distinguish the packets of two pairs.
     """
     rule = isl_rule(plan, ephemeris)
@@ -53,7 +53,7 @@ def constellation_routes(
         plan=plan, ephemeris=ephemeris, rule=rule, forward=_talking(plan), last_hop=last_hop, dishes=dishes
     )
     _check_margin(plan, network)
-    # Route updates (L3) have a separate clock: in the study its interval was 30 s, and that of the delays (L2) 15 s.
+    # Route updates have a separate clock: in the study, route updates were 30 s apart, and delay updates 15 s.
     t_ns = network.updates_ns()
     pairs = network.ordered_pairs()
     paths: list[list[Path | None]] = []
@@ -85,7 +85,7 @@ def constellation_routes(
             if acquired is not None and plan.isl.acquiring != "wait":
                 late += acquired.late(t_now_ns, links_of(paths[-1]))
     # This check comes before the summary of routes: a station that sees no satellite is the cause of a missing path,
-    # and this message is more specific.
+    # and the check's message is more specific.
     watch.raise_if_blind()
     return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 
@@ -274,7 +274,7 @@ class _Network:
         limits: dict[int, float] = {}
         for i in wanted:
             path, end = current[i], pairs[i][1] - n
-            # A path that has lost a link costs inf, so the search has no limit then.
+            # A path that has lost a link costs inf, so it does not limit the search.
             cost = np.inf if path is None else graph.cost_of(path)
             # Several pairs may share a destination, so the search must reach as far as the most expensive of them.
             limits[end] = max(limits.get(end, 0.0), cost + tolerance)
@@ -384,7 +384,7 @@ def _forward(
     if path is None or network.last_hop is None:
         return {}
     _, last_hop_ns = network.last_hop.link_of(network.satellites, path)
-    # The last hop has the same delay for any last satellite, so its delay is subtracted from each of the three.
+    # The last hop has the same delay for any last satellite, so its delay is subtracted from each of the three values.
     names = ("min_ns", "mean_ns", "max_ns")
     return {f"forward_delay_{name}": summary[f"path_delay_{name}"] - last_hop_ns for name in names}
 

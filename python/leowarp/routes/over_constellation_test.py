@@ -37,8 +37,8 @@ def studies() -> dict[str, Routes]:
 
 
 def test_the_three_scenarios_of_the_study(studies: dict[str, Routes]) -> None:
-    """These numbers were reviewed by hand against claims 1.1 and 1.18 of Frederiksen et al. 2024. If they change,
-    results change."""
+    """These numbers were reviewed by hand against claims 1.1 and 1.18 of Frederiksen et al. 2024. If these numbers
+    change, results change."""
     results = {
         name: {
             "changes": ways.summary["route_changes"],

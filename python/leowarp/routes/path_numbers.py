@@ -14,7 +14,7 @@ from leowarp.routes.paths import Path
 
 @dataclass(frozen=True)
 class PathNumbers:
-    """The path of each pair after each route update, and whether it differs from the one before.
+    """The path of each pair after each route update, and whether it differs from the pair's previous path.
 
     path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None if the pair has
         no path.
@@ -40,7 +40,8 @@ class PathNumbers:
             for pair, (old, new) in enumerate(zip(before, now, strict=True)):
                 if old != new:
                     row[pair], counts[pair] = counts[pair], counts[pair] + 1
-            # "No path" counts as a separate path (null). Losing the path is a change, and getting one again is another.
+            # "No path" counts as a separate path (null). Losing the path is a change, and getting a path again is
+            # another change.
             change_ids.append(row)
             before = now
         return cls([list(now) for now in path_ids], change_ids)
@@ -57,7 +58,7 @@ class PathNumbers:
             if path is None:
                 return None
             # With `source` routing, nodes have an entry for each destination and path id, so pairs with the same
-            # destination must share its numbers (design/routes-and-timeline.md, "Many flows").
+            # destination must share the numbers of its paths (design/routes-and-timeline.md, "Many flows").
             to_destination = known.setdefault(path[-1], {})
             return to_destination.setdefault(path, len(to_destination))
 

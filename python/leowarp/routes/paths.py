@@ -69,7 +69,7 @@ class Graph:
         """Minimum cost from every satellite to each station, never through another station.
 
         stations: Indexes into `ground`.
-        limits: Extent of the search for each station, which a path in force limits if it still exists.
+        limits: Extent of the search for each station: the cost of the path in force if that path still exists.
         Returns: float64 array of shape (len(stations), satellites). Values above a station's limit may be inf.
         """
         from scipy.sparse import csr_array
@@ -114,10 +114,10 @@ class Graph:
         """The path from one station to another by the tie rule; None if there is no path.
 
         to_destination: float64 array of shape (satellites,). The row of `costs_to` for the destination.
-        tolerance: Paths whose cost exceeds the minimum by at most this count as equal.
+        tolerance: Largest excess over the minimum cost at which a path counts as equal to the cheapest path.
         current: The path in force.
-        margin_ratio: The path in force is kept until its cost exceeds the minimum by this share. With None, it is kept
-            until one of its links is gone.
+        margin_ratio: The path in force is kept until its cost exceeds the minimum by more than this share. With None,
+            it is kept until one of its links is gone.
         Raises ValueError if a link's cost is not above the tolerance: equal paths could form loops.
         """
         # Each step of the walk below must reduce the distance by more than the tolerance.
@@ -137,8 +137,8 @@ class Graph:
         if current is not None and np.isfinite(cost := self.cost_of(current)) and cost <= most:
             return current
         # The walk starts at the source and always takes the smallest next node from which the rest still fits within
-        # the limit; this gives the smallest of all such paths. The first one is the smallest, because `ground` lists
-        # satellites in ascending order.
+        # the limit; this gives the smallest of all such paths. The first node that fits is the smallest, because
+        # `ground` lists satellites in ascending order.
         at = int(np.argmax(totals <= limit))
         node, spent = int(satellites[at]), float(costs[at])
         path = [self.satellites + source, node]

@@ -21,7 +21,7 @@ _AT_ONCE = 32
 
 
 class Sightings:
-    """Satellites that stations have seen, and the nearest approach of a satellite to each of the other stations.
+    """Satellites that stations have seen, and the nearest approach of a satellite to each station that has seen none.
 
     ephemeris: Ephemeris of the same plan.
     stations: Indexes of the stations with flows.
@@ -130,8 +130,9 @@ class Sightings:
     def _inclination_deg(self, station: int) -> tuple[float, int]:
         """A station's geocentric latitude, and the smallest inclination with which satellites would come into its view.
 
-        Returns: float
-        Returns: 0 if some orbit is already in its view, when a satellite is at the right position on it.
+        Returns: float, deg: the station's geocentric latitude.
+        Returns: int, deg: the smallest inclination; 0 if some orbit is already in the station's view, when a satellite
+            is at the right position on this orbit.
         """
         # Two positions of a satellite span the plane of its orbit; for no orbit are positions a minute apart collinear
         # with the centre.
@@ -156,14 +157,15 @@ class Sightings:
         return latitude_deg, int(np.ceil(np.min(lacking_deg)))
 
     def _first_ns(self, station: int) -> int | None:
-        """First route update within a day of the run's start at which a satellite is visible; None if there is none."""
+        """First route update within a day of the run's start at which a satellite is visible; None if there is no such
+        update."""
         updates_ns = np.arange(0, _A_DAY_NS, max(self._plan.routing.interval_ns, _A_DAY_NS // 1440), dtype=np.int64)
         for begin in range(0, len(updates_ns), _AT_ONCE):
             now_ns = updates_ns[begin : begin + _AT_ONCE]
             try:
                 satellites_m = self._ephemeris.positions_ecef_m(now_ns)
             except ScenarioError:
-                # The satellite of these elements decays within the day, after the end of the run.
+                # A satellite decays within the day, after the end of the run.
                 return None
             seen = in_view(self._plan.ground, self._ephemeris.stations, station, satellites_m).any(axis=-1)
             if seen.any():

@@ -68,8 +68,8 @@ def test_each_proposal_lets_the_station_see_a_satellite(
     if started is not None:
         run = dataclasses.replace(resolved.run, start_ns=int(units.TIME.parse(started[1])))
         assert hint_of(dataclasses.replace(resolved, run=run)) is None
-    # This is one of the two causes. A constellation of 1,600 satellites shows which, except for orbits that only just
-    # reach.
+    # The hint names one of two causes: the inclination, or too few satellites. A constellation of 1,600 satellites
+    # shows which cause is right, except for orbits that only just come into view.
     steep = re.search(r"inclination of (\d+) to (\d+) deg", hint)
     assert (steep is None) == ("take more satellites" in hint)
 

@@ -18,9 +18,9 @@ from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
 
 @dataclass(frozen=True)
 class Leaving:
-    """A link in use that is out of its rule's range at an L2 instant, for the first time since the route update.
+    """A link in use that is out of its rule's range at a delay update, for the first time since the route update.
 
-    t_ns: The L2 instant, on the run's clock.
+    t_ns: Instant of the delay update, on the run's clock.
     a, b: Nodes of the link, where a < b.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status lines of `leowarp live` about time and path."""
+"""Status lines of `leowarp live`: time, path and lost time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Way:
         self.delay_ns: int | None = None
 
     def advance(self, t_ns: int) -> bool:
-        """Advance to this time; return whether the path has changed, except for the first one."""
+        """Advance to time `t_ns`; return whether the path has changed. The first path does not count as a change."""
         before, is_first = self.path_id, self._next == 0
         while self._next < len(self._rows) and self._rows[self._next]["t_ns"] <= t_ns:
             row = self._rows[self._next]
@@ -46,7 +46,7 @@ class Account:
     routes: Columns of `routes.schema.ROUTES`.
     stations: (str, str). Stations where connections begin and end.
     say: Function that is called with a line when something happens.
-    status: Function that is called with a line about the time every `STATUS_NS`.
+    status: Called with a line about the time every `STATUS_NS`.
     clock_ns: Function that reads the real-time clock.
     """
 
@@ -61,10 +61,10 @@ class Account:
         self._told_status_ns: int | None = None
 
     def look(self) -> None:
-        """Make all due reports; called while the guest waits."""
+        """Print all reports that are due; called while the guest waits."""
         virtual_ns, now_ns = self._pace.virtual_ns, self._clock_ns()
         assert virtual_ns is not None
-        # The paths of both directions are advanced before a report, because the round trip depends on both.
+        # Both directions are advanced before a report, because the round trip depends on both paths.
         changed = [
             (name, way) for name, way in (("there", self._there), ("back", self._back)) if way.advance(virtual_ns)
         ]
@@ -92,7 +92,7 @@ class Account:
         return f"{virtual_ns / 1e9:.1f} virtual s in {self._pace.wall_ns / 1e9:.1f} s on the wall{behind}"
 
     def _trip(self) -> str:
-        """Present round trip of the path, without queues and transmission."""
+        """Current round trip of the path as text, without queues and transmission times."""
         delays_ns = (self._there.delay_ns, self._back.delay_ns)
         if delays_ns[0] is None or delays_ns[1] is None:
             return "round trip unknown"

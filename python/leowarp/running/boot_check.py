@@ -14,9 +14,9 @@ from leowarp.running.one import run
 
 NAME = "guest"
 NEEDED = "the guest boots, and each probe over its chain is answered"
-# At intervals of 200 ms, all pings are sent and answered within the run's second.
+# At intervals of 200 ms, four pings are sent and answered within the run's second.
 PROBES = 4
-# The round trip is 4 x 10 ms, plus two transmissions of 98 bytes at 10 Mbit/s on each of two links.
+# The round trip takes 4 x 10 ms of propagation, plus two transmissions of 98 bytes at 10 Mbit/s on each of two links.
 SCENARIO = f"""
 name = "boot-check"
 [run]
@@ -36,10 +36,12 @@ packets = {PROBES}
 
 
 def boot_check(kernel: Path | str | None = None) -> Check:
-    """Check whether the guest boots here and answers: one virtual second over two links, which takes a second or two.
+    """Check whether the guest boots on this machine and answers: one virtual second over two links, which takes a
+    second or two.
 
-    kernel: A kernel tree or binary that replaces the default kernel. Missing parts are built first.
-    Returns: `found` is the result, or the reason why the guest did not come up, with the last lines of its console.
+    kernel: A kernel tree or binary that replaces the default kernel. Kernel and agent are built first if they are
+        missing.
+    Returns: `found` is the result, or the reason why the guest did not boot, with the last lines of its console.
     """
     # The directory is kept if the guest fails, because a bug report needs the console.
     scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))

@@ -28,14 +28,14 @@ def shell(
 
     The other parameters are those of `leowarp.run`. The function raises any `LeowarpError`.
 
-    at: A station; case is ignored.
-    command: Program and arguments; a shell if empty.
-    is_terminal: Whether the command uses the terminal. Otherwise it uses standard output, standard error, and `stdin`
-        as standard input.
-    flows: Whether the scenario's flows run meanwhile.
-    on_warning: Called with each warning at the end.
+    at: Name of a station; case is ignored.
+    command: Program and arguments; if empty, a shell is started.
+    is_terminal: Whether the command uses the terminal. Otherwise it uses standard output and standard error, and
+        `stdin` is its standard input.
+    flows: Whether the scenario's flows run at the same time.
+    on_warning: Called with each warning when the guest has ended.
     """
-    # Imports are here, so that commands that only read a plan do not import the guest's packages.
+    # Imported late, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 
@@ -51,14 +51,14 @@ def shell(
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
-    # Without flows, routes lead from every station to every other.
+    # A plan without flows has routes from every station to every other.
     timeline = prepared(dataclasses.replace(plan, flows=())).timeline
     with tempfile.TemporaryDirectory(prefix="leowarp-shell-") as scratch:
         return guest.run_shell(image, plan, timeline, Path(scratch), asked, on_warning)
 
 
 def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> str:
-    """Name of a station as written in the scenario; the message begins with `attempted`.
+    """Name of a station as written in the scenario; an error message begins with `attempted`.
 
     Raises ScenarioError if there is no station with this name.
     """
@@ -71,7 +71,7 @@ def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> s
 
 
 def unobserved(plan: Plan) -> Plan:
-    """The plan with the same network and flows until the end of the run, without recording."""
+    """The plan with the same network and flows, but without recording; it runs until the end of its duration."""
     return dataclasses.replace(
         plan,
         run=dataclasses.replace(plan.run, ends="duration"),

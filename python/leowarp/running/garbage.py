@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Postpones Python's cyclic garbage collection while a run is made.
 
-The collector scans all objects repeatedly as their number grows. A run creates hundreds of thousands of objects, almost
-none of them in a cycle: names and events of 17,636 directions of links, scalars of 1,000 flows.
+As the number of objects grows, the collector scans all objects again and again. A run creates hundreds of thousands of
+objects, of which almost none is in a cycle: names and events of 17,636 directions of links, scalars of 1,000 flows.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ since 3.13)."""
 def rarely_collected() -> Iterator[None]:
     """Context in which cyclic garbage is collected once per `OBJECTS` new containers; usable as a decorator.
 
-    The previous setting is restored afterwards, because a user's program may have its own.
+    The previous setting is restored afterwards, because the user's program may have set its own.
 
     >>> with rarely_collected():
     ...     gc.get_threshold()[0]
     100000
     """
     before = gc.get_threshold()
-    # A threshold of 0 means "never", which the user chose on purpose.
+    # The threshold 0 turns the collector off; a user who set it did so on purpose.
     gc.set_threshold(max(before[0], OBJECTS) if before[0] else 0, *before[1:])
     try:
         yield

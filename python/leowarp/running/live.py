@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 SOCKS_PORT = 1080
-"""Default port from RFC 1928, section 3 (SOCKS)."""
+"""Default port of SOCKS from RFC 1928, section 3."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ways:
-    """Ways for programs of this machine to enter and leave the network.
+    """How programs of this machine enter and leave the network.
 
     origin, destination: Stations where connections begin and end; if empty, the first and the last station. Case is
         ignored.
     socks_port: Port of a SOCKS5 proxy on loopback; 0: any free port; None: no proxy.
     forwards: Texts ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
-    to_network: Whether connections may leave to other machines.
-    congestion_control: Congestion control of both ends in the guest; default: that of the scenario's first TCP flow, or
-        the kernel's.
+    to_network: Whether connections may leave the guest to other machines.
+    congestion_control: Congestion control of both ends in the guest; default: that of the scenario's first TCP flow,
+        otherwise the kernel's.
     """
 
     origin: str = ""
@@ -53,7 +53,8 @@ def live(
     flows: bool = True, kernel: Path | str | None = None, say: Callable[[str], None] = print,
     status: Callable[[str], None] | None = None, progress: bool | OnProgress = True, trust: bool = False,
 ) -> None:  # fmt: skip
-    """Return at the scenario's end, or when the user stops it (Ctrl-C, SIGTERM); only in the main thread.
+    """Run the scenario's network in real time. Return at the scenario's end, or when the user stops it (Ctrl-C,
+    SIGTERM). Call it only in the main thread.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def live(
 
     The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
     """
-    # Imports are here, so that commands that only read a plan do not import the guest's packages.
+    # Imported late, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 
@@ -89,13 +90,13 @@ def live(
     media.check(plan)
     guest.check_programs(plan)
     guest.check_fits(plan)
-    # Sockets are opened before anything that takes minutes.
+    # Sockets are opened before any step that may take minutes, so that an unusable port is reported at once.
     doors = _doors(ways.socks_port, forwards)
     try:
         with building(progress) as built:
             image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
             guest.check_fits(plan, image.kernel_facts)
-        # Without flows, routes lead from every station to every other.
+        # A plan without flows has routes from every station to every other.
         given = prepared(dataclasses.replace(plan, flows=()))
         control = ways.congestion_control or _first_control(plan)
         session = guest.Live(origin, destination, control, doors, ways.to_network)
@@ -113,7 +114,7 @@ def live(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Context in which SIGTERM acts like Ctrl-C; otherwise the guest's directory would be left behind."""
+    """Context in which SIGTERM acts like Ctrl-C; otherwise SIGTERM would leave the guest's directory behind."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several runs in parallel, in as many processes as there are cores (`workers`).
 
-A run that fails or is killed does not affect others, CPU seconds are measured per run, and the caller's main module
+A run that fails or is killed does not affect other runs. CPU seconds are measured per run. The caller's main module
 needs no guard.
 """
 
@@ -23,7 +23,7 @@ from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
 
 WAIT_S = 1.0
-"""Maximum time between checks of the workers; a message from a worker ends the wait at once."""
+"""Maximum time between checks of the workers; a worker's message ends the wait at once."""
 
 
 @dataclass(frozen=True)
@@ -67,29 +67,29 @@ def run_many(
     at_once : int, optional
         Number of parallel runs; default: the number of usable cores.
     kernel, force, trust
-        The same as for `leowarp.run`.
+        As for `leowarp.run`.
     report : bool
         Whether to make figures and page of each run; `leowarp report RUN` can make them later.
     progress : bool or callable
         With True, one display for all runs is on stderr. A function is called with each `Progress`.
     failures : {"raise", "return"}
-        Whether the first failure is raised after all runs have ended, or each failure is returned in the list at the
-        place of its run.
+        "raise": the first failure is raised after all runs have ended. "return": each failure takes the place of its
+        run in the list.
 
     Raises
     ------
     ScenarioError
-        If two jobs use one directory.
+        If two jobs have the same directory.
     LeowarpError
-        With ``failures = "raise"``, the error that ended a run, with its label; also errors of the guest's build.
+        With ``failures = "raise"``, the error that ended a run, with the run's label; also errors of the guest's build.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
-    # Directories are checked before any run begins, because otherwise the second job would find the first one's lock
-    # only hours later.
+    # Directories are checked before any run begins: otherwise the second job would meet the first job's lock only hours
+    # later.
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
-    # The guest is built once and visibly here; otherwise all processes would silently wait for the build.
+    # The guest is built here, once and visibly; otherwise all processes would silently wait for the build.
     with building(progress) as built:
         guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
     options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
@@ -97,8 +97,8 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
-            # The first failure by place is raised, not the first by time, because the order in which runs end depends
-            # on the machine.
+            # The failure of the first job in the list is raised, not the first failure in time, because the order in
+            # which runs end depends on the machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results
@@ -116,10 +116,10 @@ def _made(
         return []
     made: set[int] = set()
     results: dict[int, Run | LeowarpError] = {}
-    # Tasks are given in order, so that equal runs give results from the first on.
+    # Tasks are started in the order of the list, so that the first results belong to the first jobs.
     waiting = deque(tasks)
-    # The number of cores follows the CPU affinity: a container or a batch system may permit fewer cores than the
-    # machine has.
+    # The number of cores follows the CPU affinity, because a container or a batch system may permit only some of the
+    # machine's cores.
     count = max(1, min(at_once or usable_cores(), len(tasks)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
 
@@ -139,20 +139,20 @@ def _made(
                         made.add(number)
                         continue
                     show(Progress(labels[number], "done" if number in made else "failed"))
-                    # A reported run counts, even if its worker died afterwards.
+                    # A run that its worker has reported is complete, even if the worker died afterwards.
                     results[number] = Run(tasks[number].out) if number in made else _failure(labels[number], event)
         finally:
-            # Workers are also ended after Ctrl-C: each is interrupted once, marks its run directory, and ends its
-            # guest.
+            # Workers are ended even after Ctrl-C: each worker is interrupted once, marks its run directory, and ends
+            # its guest.
             workers.end()
     return [results[number] for number in range(len(tasks))]
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
-    """The error that ended a run, with the run's label: the reported error, or a description of its worker's death. The
+    """The error that ended a run, with the run's label: the reported error, or a description of the worker's death. The
     run is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)
-    # The error is of the same kind, so that the exit status of many runs is that of the failed one.
+    # The error has the same class, so that the exit status of many runs is that of the failed run.
     return type(error)(f"the run {label} failed: {error.message}", hint=error.hint)

@@ -31,7 +31,7 @@ def run_seeds(
     scenario : path
         A scenario or plan file, or a run directory.
     seeds : str or sequence of int
-        "1..10", "1,2,5", or the seeds themselves; at least two different ones.
+        "1..10", "1,2,5", or a sequence of seeds; at least two different seeds.
     set : mapping or sequence of "KEY=VALUE"
         See `leowarp.run`; `run.seed` is not allowed.
     out : path, optional
@@ -46,8 +46,8 @@ def run_seeds(
     ScenarioError
         If the seeds do not form a group.
     LeowarpError
-        The error that ended a run, after all runs have ended; see `leowarp.run_many`. The same command makes the
-        missing runs.
+        The error that ended a run, after all runs have ended; see `leowarp.run_many`. The same command, typed again,
+        then makes only the missing runs.
     """
     chosen = seeds_of(seeds if isinstance(seeds, str) else ",".join(map(str, seeds)))
     keys = [each.partition("=")[0].strip() for each in set]
@@ -56,12 +56,13 @@ def run_seeds(
             f"cannot run seeds {seeds} and set run.seed too: each run has a seed of its own",
             hint="leave one of the two out",
         )
-    # The plan of the first seed is sufficient, because name and kernel of the group do not depend on the seed.
+    # Name and kernel of the group do not depend on the seed, so the plan of the first seed is enough.
     plan = plan_of(scenario, _with_seed(set, chosen[0]), kernel)
     target = Path(out) if out is not None else default_directory(f"{plan.name}-seeds", plan.to_toml())
     if (why := plainfiles.why_not_plain(target)) is not None:
         raise ScenarioError(f"cannot write the runs to {target}: {why}", hint="choose another directory with --out")
-    # A group inside a run would add files that are not part of the run, and replacing the run would be refused.
+    # Inside a run's directory, a group would add files that are not part of the run, and the run could no longer be
+    # replaced.
     if (target / PLAN).exists():
         raise ScenarioError(
             f"cannot write the runs to {target}: it is a run itself", hint="choose another directory with --out"
@@ -71,7 +72,7 @@ def run_seeds(
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
     check_fits(plan)
-    # The guest is built once and visibly here; otherwise all processes would silently wait for the build.
+    # The guest is built here, once and visibly; otherwise all processes would silently wait for the build.
     with building(progress) as built:
         image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)
     todo = []
@@ -80,8 +81,7 @@ def run_seeds(
             on_standing(Path(job.out))
         else:
             todo.append(job)
-    # Directories at these places belong to another plan or are incomplete, so the user is asked for another name of the
-    # group.
+    # A directory at the place of such a run belongs to another plan or is incomplete.
     run_many(todo, at_once=at_once, kernel=kernel, force=force, report=report, progress=progress, trust=trust)
     return open_group(target)
 

@@ -17,15 +17,15 @@ def stands(job: Job, kernel: Path | str | None, image: GuestImage) -> bool:
     """Whether the job's directory contains a complete run of exactly the requested plan, kernel and agent.
 
     Plans are compared as text. A plan contains every default, so equal texts mean equal runs. If a newer version adds a
-    default, the text differs.
+    default, the text differs, and the run is repeated.
     """
     if why_incomplete(Path(job.out)) is not None:
         return False
     manifest = read_manifest(Path(job.out))
     return (
         (Path(job.out) / PLAN).read_text(encoding="utf-8") == plan_of(job.scenario, job.set, kernel).to_toml()
-        # Another version or kernel may give other numbers for the same plan, but a comparison needs all runs from the
-        # same one.
+        # Another version or kernel may give other numbers for the same plan, and a comparison needs runs of the same
+        # version and kernel.
         and manifest.get("leowarp_version") == VERSION
         and manifest.get("kernel") == image.kernel_facts
         and manifest.get("agent") == image.agent_facts

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a run before and after the guest: first plan, ephemeris, routes and timeline; then trace and metrics.
-Every run uses these functions, alone or with others."""
+"""The steps of a run before and after the guest: plan, ephemeris, routes and timeline before it; trace and metrics
+after it. Every run uses these functions, whether it is made alone or together with others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Prepared:
     """Files for booting a guest, and warnings about its results.
 
     routes, timeline: Tables in the form of `10-routes.parquet` and `20-timeline.parquet`.
-    warnings: Warnings of routes and timeline about a run that uses them.
+    warnings: Warnings about routes and timeline, which concern every run that uses them.
     """
 
     routes: pa.Table
@@ -47,21 +47,21 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     """Routes and timeline of a plan.
 
     plan: A plan that has been checked (`media.check`).
-    directory: Run directory being written. Each table is written as soon as it is made, so that the routes can be
-        inspected if the timeline fails.
-    Returns: Tables that are the same for the same plan, in memory and on disk: all randomness comes from the plan's
-        seed.
+    directory: Run directory that is being written, or None. Each table is written as soon as it is made, so that the
+        routes can be inspected if the timeline fails.
+    Returns: Tables that are always the same for the same plan, in memory and on disk, because all randomness comes from
+        the plan's seed.
     Raises any LeowarpError of the stages.
     """
-    # Imports are here, so that commands that only read a plan do not import the packages of media.
+    # Imported late, so that commands that only read a plan do not import the packages of media.
     from leowarp import ephemeris, media, timeline
     from leowarp.running import netem_limit
 
-    # The ephemeris is computed once: routes and timeline must use the same satellite positions.
+    # The ephemeris is computed once, because routes and timeline must use the same satellite positions.
     sky = ephemeris.ephemeris_of(plan)
     ways = media.routes_of(plan, sky)
     if directory is not None:
-        # Routes are written at once: if the next stage fails, its input can be inspected.
+        # Routes are written at once, so that they can be inspected if the next stage fails.
         timeline.write_table(ways.table, directory / ROUTES)
     events = media.timeline_of(plan, sky, ways)
     if directory is not None:
@@ -80,7 +80,7 @@ def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kerne
     from leowarp import metrics
 
     numbers = metrics.metrics(tables, plan)
-    # Warnings are in the order in which they became known, so that the first one belongs to the first cause.
+    # Warnings are in the order of the steps, so that the first warning belongs to the first cause.
     warnings = [
         *kernel_facts["warnings"], *given.warnings, *made.kernel_warnings, *made.end["warnings"], *numbers.warnings
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs for which only the summary is kept, as in a study of thousands of runs.
+"""Makes many runs and keeps only their summaries, as in a study of thousands of runs.
 
-Each run has the same numbers as a run in its own directory, so any of them can be repeated with `leowarp.run(plan)`.
+Each run has the same numbers as a run in its own directory, so `leowarp.run(plan)` can repeat any of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Made:
     """Result of one run.
 
-    index: Place of the run's plan in the list.
+    index: Index of the run's plan in the list.
     summary: The content of `summary.json`; None if the run failed.
     costs: A dict with `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
     """
@@ -48,8 +48,8 @@ def make(
     """Make the run of each plan, one after the other.
 
     scratch: Working directory of the guests; nothing in it is needed afterwards.
-    out: For each plan a directory in which the whole run is kept, or None.
-    on_progress: Called regularly with the place of the present run and its clock.
+    out: For each plan, a directory in which the whole run is kept, or None to keep only the summary.
+    on_progress: Called regularly with the index of the current run and its virtual time.
     Yields: Runs in the order of the plans. A failed run has an `error`.
     """
     # Images are cached by kernel: checking kernel and agent takes as long as a small run.
@@ -71,7 +71,7 @@ def _summed(
     index: int, plan: Plan, images: dict[str, GuestImage], directory: Path,
     on_progress: Callable[[int, int | None], None],
 ) -> Made:  # fmt: skip
-    """A run whose summary is computed from the records in `directory`; nothing is kept."""
+    """Make a run in `directory`, compute its summary from the records, and keep no files."""
     from leowarp import guest, metrics, trace
 
     guest.demand_trust(plan)
@@ -81,7 +81,7 @@ def _summed(
     images[plan.guest.kernel] = image
     guest.check_fits(plan, image.kernel_facts)
     watch = trace.Stopwatch()
-    # If the files were kept, the guest would find files of the previous run.
+    # If files of the previous run were kept, the guest would find them.
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     given = prepared(plan)

@@ -31,7 +31,7 @@ class WholeRun:
     options: Mapping[str, Any]
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the run and report its progress; the only result is the directory. Raises a `LeowarpError`."""
+        """Make the run and report its progress; the only result is the run directory. Raises a `LeowarpError`."""
         try:
             one.run(self.scenario, self.set, self.out, progress=lambda at: tell(progress=asdict(at)), **self.options)
         except LeowarpError:

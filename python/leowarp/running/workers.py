@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes on this machine that make runs: they receive tasks and report the result of each run.
+"""Worker processes on this machine: they receive tasks, make runs and report the result of each run.
 
-If a worker dies, the others continue, and it is replaced. A worker makes one run at a time, so that processor time can
+If a worker dies, it is replaced, and the others continue. A worker makes one run at a time, so that processor time can
 be measured per run.
 """
 
@@ -28,27 +28,28 @@ PATIENCE_S = 10.0
 """Processor time (`OwnTime`) after which a worker that should end is killed."""
 
 MOST_KILLED_AT_START = 3
-"""Number of successive workers, per parallel worker, that may be killed during their start; beyond that the machine is
-at fault. The number equals the deaths allowed for a study's run."""
+"""Maximum number of successive workers, per parallel worker, that may be killed during their start. Beyond this number,
+the machine is at fault. The number equals the worker deaths that a study allows for a run."""
 
 
 class Tell(Protocol):
-    """Function by which a task reports progress from within its worker; all arguments must be serialisable as JSON."""
+    """Function by which a task reports from within its worker; all arguments must be serialisable as JSON."""
 
     def __call__(self, *, place: int = ..., result: Mapping[str, Any] = ..., progress: Mapping[str, Any] = ...) -> None:
-        """Report either the `result` of the run at a `place` of the task, or the `progress` of the present run."""
+        """Report the `result` of the run at index `place` of the task, or the `progress` of the current run."""
 
 
 class Task(Protocol):
-    """The runs that a worker makes for one task. A task is sent to the worker pickled, through a pipe, so its class
-    must be importable there."""
+    """The runs that a worker makes for one task. A task is pickled and sent to the worker through a pipe, so the worker
+    must be able to import the task's class."""
 
     @property
     def number(self) -> int:
         """Key of the task's events."""
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the runs inside the worker's process. An exception ends the task and is reported as its fault."""
+        """Make the runs; called in the worker's process. An exception ends the task, and is reported as the task's
+        fault."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class RunMade:
     """A run of a task has ended, successfully or not.
 
     batch: Number of the task.
-    place: Place of the run in the task, from 0.
+    place: Index of the run in the task, from 0.
     result: Result as reported by the task.
     """
 
@@ -106,7 +107,7 @@ class LocalWorkers:
         self._workers: list[_Process] = []
         self._started = 0
         self._killed_at_start = 0
-        # The next call of `wait` raises this error, after the present call has returned the messages of other workers.
+        # Error that the next call of `wait` raises; the current call still returns the messages of other workers.
         self._error: HostError | None = None
         self.size = count
         try:
@@ -122,19 +123,19 @@ class LocalWorkers:
         return sum(worker.batch is None for worker in self._workers)
 
     def give(self, task: Task) -> None:
-        """Give a task to a free worker; there must be one (`free`)."""
+        """Give a task to a free worker; the caller must check `free` first."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.begin(task.number)
-        # Tasks are pickled, because a task may contain objects of any class. This is safe: pickles only go from a
-        # process to its own children.
+        # A task is pickled, because it may contain objects of any class. Pickling is safe here, because pickles go only
+        # from a process to its own children.
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Messages of the workers, and deaths of workers, which are then replaced.
+        """Messages of the workers, and deaths of workers. Dead workers are replaced.
 
         timeout_s: Maximum waiting time if there is no message; with 0, the method returns at once.
-        Raises HostError if a worker ended by itself during its start, or `MOST_KILLED_AT_START` in succession were
-            killed. Messages received before the error have been returned by then.
+        Raises HostError if a worker ended by itself during its start, or if `MOST_KILLED_AT_START` workers in
+            succession were killed. Earlier messages have already been returned.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -153,7 +154,7 @@ class LocalWorkers:
                     self._replace_dead(worker, events)
                 except HostError as error:
                     self._error = error
-        # Messages before the worker's end are returned first; the next call raises the error.
+        # If there are messages, they are returned first, and the next call raises the error.
         if self._error is not None and not events:
             raise self._error
         return events
@@ -161,10 +162,10 @@ class LocalWorkers:
     def end(self) -> list[Event]:
         """Interrupt all workers, each of which ends its guest, and kill those that take too long.
 
-        Returns: Results completed by then that had not been returned yet.
+        Returns: Results that were complete by then and not yet returned.
         """
         events: list[Event] = []
-        # All workers are interrupted before waiting, so that they end at the same time instead of one after the other.
+        # All workers are interrupted first, so that they end at the same time and not one after the other.
         for worker in self._workers:
             worker.interrupt()
         end_patiently((worker.child for worker in self._workers), PATIENCE_S)
@@ -174,7 +175,7 @@ class LocalWorkers:
             worker.close()
         self._workers = []
         self._selector.close()
-        # Runs completed before the interruption count; the interruption does not count as a failure of its batches.
+        # Runs completed before the interruption count. The interruption itself is not a failure of the tasks.
         return [event for event in events if isinstance(event, RunMade)]
 
     def _start(self) -> _Process:
@@ -185,10 +186,10 @@ class LocalWorkers:
         return worker
 
     def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
-        """Remove a worker that has ended and start another; the dead worker's task records a loss.
+        """Remove a worker that has ended, and start another. The dead worker's task counts a loss.
 
-        A worker killed during its start has lost nothing: its successor gets its task. A worker that ended by itself
-        during its start indicates an error of the machine: the next one would end in the same way.
+        A worker that was killed during its start has lost nothing: its successor gets its task. If a worker ended by
+        itself during its start, the machine is at fault: the next worker would end in the same way.
         """
         self._selector.unregister(worker.stdout)
         self._workers.remove(worker)
@@ -227,7 +228,7 @@ class _Process:
         self.given = ""
         self.was_ready = False
         self.is_over = False
-        # A read may end within a message: the incomplete part is kept here.
+        # A read may end within a message; this buffer holds the incomplete part.
         self._partial = b""
         self._words_before_bytes = 0
         scratch.parent.mkdir(parents=True, exist_ok=True)
@@ -236,18 +237,18 @@ class _Process:
         self._words = scratch.with_suffix(".stderr")
         command = [sys.executable, "-m", "leowarp.running.worker", str(os.getpid()), str(scratch)]
         with self._words.open("wb") as words:
-            # The worker has a separate session, so that Ctrl-C only reaches the parent, which then interrupts each
-            # worker once.
+            # The worker has its own session, so that Ctrl-C reaches only the parent, which then interrupts each worker
+            # once.
             self.child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, start_new_session=True
             )
         assert self.child.stdout is not None
         self.stdout = self.child.stdout
-        # Reads must not block: `lines` takes the available data, even after an incomplete message.
+        # Reads must not block: `lines` takes the available data, even if it ends with an incomplete message.
         os.set_blocking(self.stdout.fileno(), False)
 
     def begin(self, number: int) -> None:
-        """Record that the worker has a task now; its last output counts from here."""
+        """Record that the worker has a task; its last output counts from here on."""
         self.batch = number
         self._words_before_bytes = self._words.stat().st_size
 
@@ -255,7 +256,7 @@ class _Process:
         """Write a line to the worker's standard input."""
         assert self.child.stdin is not None
         self.given = line
-        # The death of a worker is detected by the end of its output.
+        # A dead worker is detected by the end of its output.
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.write(line.encode() + b"\n")
             self.child.stdin.flush()
@@ -276,7 +277,7 @@ class _Process:
         return [json.loads(line) for line in whole]
 
     def interrupt(self) -> None:
-        """Send SIGINT, after which the worker marks its run directory and ends its guest, as after Ctrl-C."""
+        """Send SIGINT. The worker then marks its run directory and ends its guest, as after Ctrl-C."""
         if self.child.poll() is None:
             self.child.send_signal(signal.SIGINT)
 
@@ -303,7 +304,7 @@ class _Process:
 
 
 def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
-    """Events from a message: nothing new, a run, or the end of the batch, after which the worker is free."""
+    """Events of a message: none, a run, or the end of the batch, after which the worker is free."""
     if "ready" in message:
         worker.was_ready = True
         return []

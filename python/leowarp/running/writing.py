@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing a run directory, which is either complete or marked incomplete.
+"""Writes a run directory, which is at any time either complete or marked incomplete.
 
-While a run is being written, the directory contains a file `INCOMPLETE` with the reason. The writer holds a lock on it,
-which distinguishes a killed writer from a running one. At the end of a run, `manifest.json` is written, and then the
-mark is deleted.
+While a run is being written, the directory contains a file `INCOMPLETE` with the reason. The writer holds a lock on
+this file, which distinguishes a killed writer from a running one. At the end of a run, `manifest.json` is written
+first, and then the mark `INCOMPLETE` is deleted.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 class Writing:
     """Context for writing a run directory: `with Writing(path, force=False) as directory:`.
 
-    `Writing` creates the directory and the mark `INCOMPLETE`, and locks the mark. An exception writes its message into
-    the mark and leaves the files. A normal end deletes the mark, if there is a manifest.
+    `Writing` creates the directory and the mark `INCOMPLETE`, and locks the mark. After an exception, the mark contains
+    the exception's message, and the files remain. A normal end deletes the mark, provided that there is a manifest.
 
-    path: The run directory; missing parent directories are created.
+    path: The run directory; missing parent directories are created too.
     force: Whether an existing complete run is replaced. An incomplete run is always replaced.
     Raises ScenarioError if `path` contains a complete run and `force` is not set, or contains something other than a
         run.
-    Raises HostError if it cannot be written: no permission, no space.
+    Raises HostError if the directory cannot be written: no permission, no space.
     Raises TraceError if the block ended without a manifest.
     """
 
@@ -60,22 +60,23 @@ class Writing:
         return self.path
 
     def _locked_mark(self) -> int:
-        """A locked descriptor of the mark. The lock excludes other writers; existing files may then be replaced.
+        """A locked descriptor of the mark. The lock excludes other writers; under the lock, existing files may be
+        replaced.
 
-        Raises ScenarioError if another process writes there, or existing files may not be replaced.
+        Raises ScenarioError if another process writes into the directory, or if existing files must not be replaced.
         Raises OSError if the mark cannot be created or locked.
         """
         while True:
             self._refuse_what_is_not_ours()
             self.path.mkdir(parents=True, exist_ok=True)
-            # The mark is opened without O_EXCL: the mark of a killed run is locked and written again. NOFOLLOW is set,
-            # because through a link another file would be emptied. NONBLOCK is set, because a pipe created since the
-            # check above would block the open.
+            # No O_EXCL, because the mark of a killed run is locked and written again. O_NOFOLLOW, because a write
+            # through a link would change another file. O_NONBLOCK, because a pipe made since the check above would
+            # block the open.
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             mark = os.open(self.path / INCOMPLETE, flags, 0o666)
             try:
-                # A lock is used instead of a process id in a file, because the id may have been reused. The host
-                # releases the lock when the process ends, so a killed writer does not exclude others.
+                # A process id in a file would not do, because the id may have been reused. The host releases the lock
+                # when the process ends, so a killed writer does not exclude other writers.
                 fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if self._is_the_mark_of_what_may_go(mark):
                     return mark
@@ -94,8 +95,8 @@ class Writing:
         """Whether a locked mark still exists, and does not belong to a run that was completed meanwhile.
 
         Another writer may have ended between the check of the directory and the lock. The other writer may have deleted
-        the mark after this process opened the mark. The other writer may also have deleted the mark earlier. Then the
-        mark is a new empty file beside a complete run.
+        the mark after this process opened it. The other writer may also have deleted the mark before; this process has
+        then created a new empty mark beside a complete run.
         """
         here = os.fstat(mark)
         try:
@@ -104,8 +105,8 @@ class Writing:
             return False
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
             return False
-        # A run is replaced beginning with the plan, and its manifest is written last, so a complete run has not been
-        # modified.
+        # A writer that replaces a run deletes the plan first and writes the manifest last, so a complete run has not
+        # been modified.
         if here.st_size == 0 and not self.force and what_is_missing(self.path) is None:
             os.unlink(self.path / INCOMPLETE)
             return False
@@ -119,7 +120,8 @@ class Writing:
                 raise TraceError(f"the run in {self.path} ended without a manifest")
             if error is None:
                 os.unlink(self.path / INCOMPLETE)
-            # If the reader of leowarp's output has gone (a closed pager), the disk is not at fault.
+            # A BrokenPipeError means that the reader of leowarp's output has gone (a closed pager), not that the disk
+            # is at fault.
             elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
                 self.because(f"an operation of the system failed: {error}")
                 raise self._failed(error) from error
@@ -129,8 +131,9 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """Message for a system error while the run was made: the directory is blamed only if the error names it."""
-        # Errors of writes do not name a file. Missing space is either here or in the directory for temporary files.
+        """Error for a system error while the run was made. The error blames the directory only if the system error
+        concerns the directory."""
+        # Write errors name no file. The full disk is the disk of the run directory or of temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
         hint = "it is an error of this machine and not of the scenario: mend what it names, then start the run again"
@@ -141,16 +144,16 @@ class Writing:
         return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(self.path))
 
     def because(self, reason: str) -> None:
-        """Write the reason why the directory is incomplete as a line into the mark, replacing its content.
+        """Write the reason why the directory is incomplete into the mark, as its only line.
 
-        Raises OSError if it cannot be written for a reason other than a full disk.
+        Raises OSError if the reason cannot be written, unless the disk is full.
         """
         text = f"This run is not complete: {reason}\n".encode()
         try:
             os.truncate(self._mark, 0)
             os.pwrite(self._mark, text, 0)
         except OSError as error:
-            # A full disk is a frequent reason for the end of a run. The mark then stays an empty file.
+            # A full disk is a frequent reason for the end of a run. The mark then remains an empty file.
             if error.errno not in _NO_SPACE:
                 raise
 
@@ -175,7 +178,7 @@ class Writing:
                 hint="choose an empty or a new directory with --out",
             )
         if why_incomplete(self.path) is None and not self.force:
-            # This is the state after a kill during the report: the run itself is complete.
+            # The state after a kill during the report: the run itself is complete.
             lacks_report = not (self.path / REPORT / "index.html").exists()
             raise ScenarioError(
                 f"cannot write a run to {self.path}: it holds a complete run{' without a report' * lacks_report}",
@@ -187,8 +190,8 @@ class Writing:
 def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Path]) -> None:
     """Write `00-plan.toml` and, if it names files, their copies in `00-inputs/`.
 
-    directory: A run directory that is being written.
-    inputs: For each file name its content, or the file to copy.
+    directory: Run directory that is being written.
+    inputs: For each file name, its content or the file to copy.
     Raises ScenarioError if a name is not a plain file name: a path could lead out of the directory.
     """
     plainfiles.write(directory / PLAN, plan_text.encode())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run directory is complete, or states the reason why it is incomplete; files of others are never removed."""
+"""A run directory is complete, or states why it is incomplete. Files of other programs are never removed."""
 
 import errno
 import os

@@ -113,8 +113,8 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
     """Check that a constellation is given if, and only if, the medium follows one.
 
-    Returns: Whether the medium's own key says that it follows a constellation. Later checks use this, whether or not a
-        constellation is given.
+    Returns: Whether the medium's own key says that it follows a constellation. Later checks use this result, whether or
+        not a constellation is given.
     """
     key, preset = medium.FOLLOWS
     section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
@@ -148,7 +148,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
     Giving only one of the two coordinates is a mistake, even for a known place.
     """
-    # Traffic adds its own stations. If it adds no station, its mistakes have already been reported.
+    # Traffic adds its own stations. If traffic adds no station, the mistakes in it have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin
@@ -250,8 +250,8 @@ def _check_network(draft: Draft, problems: Problems) -> None:
 
 
 def _check_update(routing: Section, problems: Problems) -> None:
-    """Check keys of nodes that switch one by one. They have no effect if all nodes switch at once, and links must stay
-    up during the switch."""
+    """Check keys of nodes that switch one by one. The keys have no effect if all nodes switch at once; if nodes switch
+    one by one, links must stay up during the switch."""
     if value_of(routing, sections.Routing, "update") == "atomic":
         for key in filter(routing.gave, UPDATE_KEYS):
             rule = 'has no effect without update = "staggered"'

@@ -121,7 +121,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     `below` holds the resolved paths of the files that extend this one, so that a link back to one of them is also
     found.
 
-    Raises ScenarioError if it extends itself or a missing file, or if it is a run's plan that extends anything.
+    Raises ScenarioError if the file extends itself or a missing file, or if it is a run's plan that extends anything.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -249,7 +249,8 @@ def _read_file(path: Path) -> Node:
         raise ScenarioError(_syntax_message(path, str(error)), "this is not valid TOML (https://toml.io)") from None
 
 
-# Both results are cached, because a study reads the same file for each combination. Treat the results as read-only.
+# The results of `_values` and `_lines` are cached, because a study reads the same file for each combination. Treat the
+# results as read-only.
 @lru_cache(maxsize=4)
 def _values(text: str) -> Mapping[str, Any]:
     """Values of a TOML text."""
@@ -414,7 +415,8 @@ def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
 
 
 def _flat(node: Node) -> Node:
-    """Unquoted, ``net.ipv4.tcp_sack`` is three nested tables in TOML; this joins them into one name again."""
+    """Unquoted, ``net.ipv4.tcp_sack`` is three nested tables in TOML; this function joins the parts into one name
+    again."""
     if not isinstance(node.value, dict):
         return node
     flat: dict[str, Node] = {}

@@ -2,8 +2,8 @@
 """Size of a plan: its contents, and upper bounds on the memory and time of a run, known before anything is computed.
 
 Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below name the
-measurement. Estimates are upper bounds within a factor of about two. They only reject plans that cannot work; they
-never change a result.
+measurement. Estimates are upper bounds within a factor of about two. The estimates only reject plans that cannot work;
+they never change a result.
 """
 
 from __future__ import annotations
@@ -168,11 +168,12 @@ def _routes(plan: Plan) -> Part:
 
 
 def _events(plan: Plan) -> Part:
-    """Rows of the timeline for delays of links: one row at each L2 instant, for both directions of a link."""
+    """Rows of the timeline for delays of links: one row at each instant of `routing.link_interval`, for both directions
+    of a link."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
-    # There are two links per satellite, because each link has two ends. Otherwise there are up to a dozen links per
-    # pair of stations.
+    # There are two links per satellite, because each link has two ends. Without `instantiate = "all"`, there are up to
+    # a dozen links per pair of stations.
     links = 2 * satellites if is_all else min(12 * _pairs(plan), 2 * satellites or 12 * _pairs(plan))
     rows = instants * links
     return Part(

@@ -29,7 +29,8 @@ from leowarp.scenario.workload.traffic import Traffic
 class Scenario:
     """A scenario in which every key is valid, alone and together with the others.
 
-    It contains the text with the presets filled in. `plan.resolve` adds the remaining defaults and looks for the files.
+    A `Scenario` contains the text with the presets filled in. `plan.resolve` adds the remaining defaults and looks for
+    the files.
 
     Attributes
     ----------

@@ -66,9 +66,9 @@ def resolve(scenario: Scenario) -> Plan:
         _built(schema.Station, section, _found_files(schema.Station, section, copies, problems))
         for section in scenario.stations
     )
-    # This is checked after all sections, so that one message names every file that is missing or differs.
+    # The error is raised after all sections are built, so that one message names every file that is missing or differs.
     problems.raise_any()
-    # Only the text's node records which file named the kernel, and this decides whether it may run
+    # Only the text's node records which file named the kernel, and that file decides whether the kernel may run
     # (`guest/building/trust.py`).
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
@@ -188,7 +188,7 @@ def _found_files(
     Returns: dict of str to (InputFile or tuple of InputFile). Files by attribute. Files that were not found are left
         out, because `resolve` raises before the plan is built.
     """
-    # Files by attribute. Their hashes are keys of the text, but not attributes of a section.
+    # Files by attribute. The files' hashes are keys of the text, but not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(schema_class).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
@@ -223,8 +223,8 @@ def _check_names(
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
-    """One file that a section names. It is looked for beside the text that names it or among the copies of a run, and
-    compared with the plan's hash.
+    """One file that a section names. The file is looked for beside the text that names it or among the copies of a run,
+    and compared with the plan's hash.
 
     wanted: The sha256 in the plan; None: any content is accepted, as for a user's scenario.
     Returns: The file; None if it is missing, unreadable or different, which is noted.

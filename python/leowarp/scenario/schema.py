@@ -45,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(PlanSections):
-    """A scenario with every default written out. It contains everything that determines a run.
+    """A scenario with every default written out. A plan contains everything that determines a run.
 
     When two plans are compared, files count by name and content, not by location. The attributes are those of
     `PlanSections`.

@@ -79,8 +79,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
-        # A flow that lasts to the end is written without a stop time. It then still lasts to the end if the run is made
-        # shorter.
+        # A flow that lasts to the end is written without a stop time. Such a flow then still lasts to the end if the
+        # run is made shorter.
         last = {"stop_ns": None} if flow.stop_ns == plan.run.duration_ns else {}
         others = {key for only in FLOW_KEYS.values() for key in only} - set(FLOW_KEYS[flow.kind])
         if flow.packet_rate_pkts_per_s is not None:
@@ -88,14 +88,14 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if not flow.is_mptcp:
             others |= {"protocol", "subflow_of"}  # likewise
         if flow.name is None:
-            others.add("name")  # A name changes nothing, so a plan without names stays the same.
+            others.add("name")  # A missing name is not written: a plan without names stays the same.
         yield from _table("flows", flow, others, double=True, replace=last)
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
         if module in (DELACK_MODULE, LOSS_DETECTION_MODULE):
-            continue  # This is the part of [tcp] that applies to the hosts.
+            continue  # A plan writes these parameters as keys of [tcp].
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:

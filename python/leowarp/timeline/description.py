@@ -13,7 +13,7 @@ from leowarp.timeline.unsettled import unsettled
 def warnings_of(table: pa.Table) -> list[str]:
     """The warnings in a timeline's or routes table.
 
-    table: A timeline's or routes table; without such metadata there are none.
+    table: A timeline's or routes table; a table without this metadata has no warnings.
     """
     return decode_metadata(table.schema, "warnings") or []
 

@@ -147,8 +147,8 @@ class LinkKind:
         # netem's limit includes the packets of the delay line (sch_netem.c, `netem_enqueue`).
         if rate_bps is None:
             return None
-        # The formula assumes full packets. It is exact while all packets have that size, and otherwise an approximation
-        # (design/leolink.md).
+        # The formula assumes full packets. The formula is exact while all packets have that size, and otherwise an
+        # approximation (design/leolink.md).
         packet_bits = 8 * (self.full_packet_bytes + self.overhead_bytes)
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 
@@ -241,7 +241,8 @@ class Events:
         delay_ns: int64 array of shape (n,)
         """
         if both_ways:
-            # The two directions of each link in sequence: the order of simultaneous events is part of the output bytes.
+            # The two directions of each link follow one another: the order of simultaneous events is part of the output
+            # bytes.
             a, b, delay_ns = (
                 np.column_stack([a, b]).ravel(),
                 np.column_stack([b, a]).ravel(),
@@ -286,8 +287,8 @@ class Events:
 
         kind: fifo, codel, fq_codel, pie, fq_pie, cake or red.
         ecn: Whether the queue marks packets with ECN support instead of dropping them.
-        parameters: By name (design/interfaces.md, section 13), times in ns and sizes in bytes; the guest derives
-            missing ones from the limit.
+        parameters: Values by name (design/interfaces.md, section 13), times in ns and sizes in bytes; the guest derives
+            missing values from the limit.
         """
         self._add(
             0,
@@ -337,8 +338,8 @@ class Events:
             addition.
         """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
-        # Rows come first, then columns, each in the order of addition. Equal time and rank keep this order (lexsort is
-        # stable).
+        # Events kept as rows come before events kept as columns; within each kind, events are in the order of addition.
+        # Equal time and rank keep this order (lexsort is stable).
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:
@@ -357,7 +358,7 @@ class Events:
         return pa.array(self._names).take(pa.array(nodes))
 
     def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
-        """Rows of a table for one direction, kept in columns.
+        """Add rows of a table for one direction, kept as columns.
 
         Raises ValueError if a column's length differs from that of the instants.
         """

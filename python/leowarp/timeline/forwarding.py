@@ -82,8 +82,8 @@ class Forwarding:
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     at_ns = t_ns if after_ns is None else t_ns + after_ns[place]
                     self._events.route(at_ns, node, host, after, path_id)
-        # Needed for the case without a path: with entries per path, the host's entry is stored under the last path id
-        # used.
+        # A later change to "no path" needs this id: with entries per path, the host's entry is stored under the last
+        # path id used.
         self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:

@@ -6,8 +6,9 @@ have 16 bits (so they are within +-4 jitters), and there are at most 16384 of th
 Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is equally likely: the table is the inverse of
 the distribution function at the midpoints of 16384 equal shares of probability.
 
-A table here has mean 0 and standard deviation 1, and may extend beyond 4. Its values are divided by a power of two, the
-multiplier. netem's jitter is set to the standard deviation times the multiplier. No tail is clipped.
+A table of this module has mean 0 and standard deviation 1, and may extend beyond 4. The values of a table are divided
+by a power of two, the multiplier. netem's jitter is set to the standard deviation times the multiplier. No tail is
+clipped.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     Equal values raise no exception: the result is then nan, and `jittered.timeline` rejects such values before the
         call.
     """
-    # The scaling is done twice: the mean of very small floats is rounded to one of them, and the differences can be as
-    # small again.
+    # The scaling is done twice: the mean of very small floats is rounded to one of these floats, and the differences
+    # can be very small again.
     centred = _in_range(values)
     centred = _in_range(centred - centred.mean())
     return centred / centred.std()
@@ -124,7 +125,7 @@ def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
         multiplier *= 2
     exact = values * (SCALE / multiplier)
     whole = np.floor(exact).astype(np.int64)
-    # The values with the largest remainders are rounded up, as many as the sum lacks.
+    # As many values as the sum lacks are rounded up, beginning with the largest remainders.
     up = np.argsort(whole - exact, kind="stable")[: -whole.sum()]
     whole[up] += 1
     return JitterTable(name, float(multiplier), np.sort(whole).astype(np.int16))

@@ -20,7 +20,7 @@ class CodewordSummary:
     loss_ratio: Share of codewords that were never decoded.
     decoded_shares: Share decoded after 0, 1, ... retransmissions.
     first_bits: Bits of a first transmission.
-    symbols_ratio: Number of symbols sent, divided by that of first transmissions.
+    symbols_ratio: Number of symbols sent, divided by the number of symbols in first transmissions.
     """
 
     codewords: int

@@ -42,7 +42,7 @@ class Replay:
     def apply(self, event: dict[str, Any]) -> None:
         """Apply one event (a row of the timeline).
 
-        Raises TraceError if it names a node or link that does not exist.
+        Raises TraceError if the event names a node or link that does not exist.
         """
         kind = event["event"]
         if kind == "node":
@@ -74,9 +74,9 @@ class Replay:
         return self.links.get((a, b), False) or self.links.get((b, a), False)
 
     def walk(self, source: str, destination: str) -> list[str] | None:
-        """Nodes on a packet's way from host to host, including both; None if the packet does not arrive.
+        """Nodes on a packet's path from host to host, including both hosts; None if the packet does not arrive.
 
-        Raises TraceError if it would loop.
+        Raises TraceError if the packet would loop.
         """
         path_id = self.path_id.get((source, destination)) if self.by_path else None
         nodes = [source]
@@ -125,7 +125,7 @@ def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay
     last = rows.group_by(["event", "a", "b"]).aggregate([("number", "max")])["number_max"]
     for event in rows.take(last.sort()).to_pylist():
         ends = event["a"], event["b"]
-        # The table is applied here: it is set at 0, but its link may come up later.
+        # Rows of tables are applied here: a table is set at 0, but its link may come up later.
         if frozenset(ends) not in joined:
             raise TraceError(
                 f"replaying a timeline: {event['event']} at {event['t_ns']} ns on {ends}, which is no link"

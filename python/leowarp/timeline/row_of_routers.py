@@ -38,7 +38,8 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
         events.node(router, "router")
     for router, host in host_of.items():
         events.node(host, "host")
-        # No host's own interface is the bottleneck, because TCP would delay packets there (docs/concepts/links.md).
+        # The wire has no rate, so no host's own interface is the bottleneck: TCP would delay packets there
+        # (docs/concepts/links.md).
         events.link_up(0, host, router, LinkKind.ideal(plan, "wire"))
     for router in range(hops):
         events.link_up(0, router, router + 1, link)

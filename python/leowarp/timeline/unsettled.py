@@ -17,8 +17,8 @@ def unsettled(table: pa.Table) -> dict[str, int]:
     entries are considered.
 
     table: A timeline's table.
-    Returns: `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both are 0 if all entries of a path
-        change at one instant.
+    Returns: `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both times are 0 if all entries of
+        a path change at one instant.
     """
     times = {"circle_ns": 0, "no_entry_ns": 0}
     kind = pc.field("event")

@@ -50,7 +50,7 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 def with_bbr_mode(sockets: pa.Table) -> pa.Table:
     """The table `sockets` with an additional last column, `hosts.BBR_MODE`, which contains numbers.
 
-    sockets: Any rows of the table. Its metadata have the congestion control of each flow.
+    sockets: Any rows of the table. The table's metadata have the congestion control of each flow.
     """
     flows = decode_metadata(sockets.schema, "flows") or []
     bbr = [number for number, flow in enumerate(flows) if flow["congestion_control"] in BBR_CONTROLS]

@@ -28,10 +28,10 @@ def packets_from_captures(
     """Packet truth of the TCP connections that two captures have in common.
 
     source, destination: Captures at the host that opens the connections, and at the host that accepts them. Offloads
-        must have been off at both (`ethtool -K DEV tso off gso off gro off`). Otherwise segments differ between the
-        ends.
-    clock_offset_ns: Offset that is added to the destination's times to get times on the source's clock. It cannot be
-        determined from the captures, which determine only the sum of both one-way delays.
+        must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). Otherwise segments differ between
+        the ends.
+    clock_offset_ns: Offset that is added to the destination's times to get times on the source's clock. The offset
+        cannot be determined from the captures, which determine only the sum of both one-way delays.
     start_ns: Time on the source's clock that becomes 0; by default the time of the first segment of a connection.
     Returns: Table with the columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because
         captures do not show them. If a packet seems to arrive before it was sent (because the offset is wrong), this is
@@ -41,8 +41,9 @@ def packets_from_captures(
 
     Notes
     -----
-    A connection is identified by both addresses and ports. If it is opened twice in a capture, it counts as one. Flows
-    are numbered in the order of their first segment at the source. The entry `flows` of the metadata names their ends.
+    A connection is identified by both addresses and ports. A connection that is opened twice in a capture counts as
+    one. Flows are numbered in the order of their first segment at the source. The entry `flows` of the metadata names
+    their ends.
     """
     # The whole connection is kept in memory, because only earlier packets show whether a segment is a retransmission.
     here, there = list(segments(source)), list(segments(destination))
@@ -116,7 +117,7 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
 
 def _first_byte(sent: Timed) -> int | None:
     """Sequence number of the first payload byte of the stream. The first payload byte follows the SYN; if no SYN was
-    captured, it is the first byte that was."""
+    captured, it is the first captured byte."""
     for segment, _ in sent:
         if segment.flags & SYN:
             return (segment.seq + 1) & _MASK
@@ -127,8 +128,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     """Each segment that was sent, with its arrival. The arrival is the first arrival of an equal segment that is not
     before the sending and that belongs to no other segment.
 
-    Raises TraceError if segments arrived before they were sent. Also if there are over 20 segments and more than half
-    of them are missing at the other end.
+    Raises TraceError if segments arrived before they were sent. The error is also raised if there are over 20 segments
+    and more than half of them are missing at the other end.
     """
     waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for segment, t_ns in arrived:
@@ -139,7 +140,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
         # Arrivals are assigned in order. Links that keep the order deliver equal segments (a keep-alive and its
         # repetition) in the order of sending.
         queue = waiting[_same(segment)]
-        # All such segments are counted, so that the error can give their number.
+        # All segments that arrive too early are counted, so that the error can give their number.
         if queue and queue[0] < t_ns:
             early += 1
             queue.popleft()
@@ -211,8 +212,8 @@ def _judge_order(rows: list[_Packet]) -> None:
     The late packets found in this way are the reordered packets and extents of RFC 4737, provided that no
     retransmission and no packet without payload overtakes.
 
-    rows: list of _Packet. They are in the order of sending. `is_late` and `extent_pkts` of those that arrived are
-        filled in.
+    rows: list of _Packet. The packets are in the order of sending. `is_late` and `extent_pkts` of the packets that
+        arrived are filled in.
     """
     # The order of sending counts, not that of bytes: a packet without payload has no bytes, but can be late.
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
@@ -278,7 +279,7 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
     for name in ("seq", "len_bytes", "ack", "is_retransmission", "is_spurious", "is_late", "extent_pkts"):
         values[name] = [getattr(row, name) for row in rows]
     schema = PACKETS.arrow()
-    # These columns are null: only the guest knows the path, the drop, and the reason for storing.
+    # The other columns are null: only the guest knows the path, the drop, and the reason for storing.
     columns = [pa.array(values.get(name.name, [None] * len(rows)), name.type) for name in schema]
     flows = []
     for ends, (_, opener) in connections.items():

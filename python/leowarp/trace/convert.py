@@ -47,8 +47,8 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     for source, promised in recorded.files:
         name = source.path.stem
         rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
-        # This check comes after the writing. A run that fails here stays marked as INCOMPLETE, with the tables that it
-        # has.
+        # The number of records is checked after the writing. A run that fails here stays marked as INCOMPLETE, with the
+        # tables that it has.
         _keep_promise(source, rows[name], promised)
     if recorded.measures is not None:
         write_measures(recorded.measures, target / f"{MEASURES.name}.parquet")
@@ -62,10 +62,10 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
 
 
 def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str, pa.Table]:
-    """The tables of a guest's output directory by name, with the content that `convert` would write. Nothing is
+    """The tables of a guest's output directory by name, with the content that `convert` would write. No file is
     written.
 
-    This is for many small runs of which only the summary is kept:
+    The function is for many small runs of which only the summary is kept:
     `metrics.metrics(metrics.tables_of(trace.read_output(out, setup), timeline=events), plan).summary`.
 
     Parameters, Raises
@@ -75,7 +75,8 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
     recorded = _recorded(Path(output), setup)
     tables = {}
     for source, promised in recorded.files:
-        # This check comes before the records are read, because a truncated file need not be decoded to be rejected.
+        # The number of records is checked before the records are read, because a truncated file need not be decoded to
+        # be rejected.
         _keep_promise(source, source.rows, promised)
         tables[source.path.stem] = read_records(source, recorded.metadata_of(source))
     return tables if recorded.measures is None else tables | {MEASURES.name: recorded.measures}
@@ -99,7 +100,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     """Read the headers of all record files of an output directory, and the metadata of their tables. No record is read
     yet.
 
-    Raises TraceError: The errors of `convert`.
+    Raises TraceError: For the same reasons as `convert`.
     """
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
@@ -265,8 +266,8 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
         directions = []
         for link in given["links"]:
             a, b = nodes[link["a"]], nodes[link["b"]]
-            # Index 2 * link is the direction a>b, and the next one b>a. These are the numbers of directions in all
-            # tables (design/interfaces.md).
+            # Index 2 * link is the direction a>b, and the next one b>a. These two indexes are the numbers of directions
+            # in all tables (design/interfaces.md).
             directions += [[a, b, link["kind"]], [b, a, link["kind"]]]
         flows = [
             {

@@ -35,10 +35,10 @@ def large_frame(
 ) -> pd.DataFrame:
     """The frame that `data_frame` returns without units, from a table that is read column by column.
 
-    At most one column is held twice. With millions of rows, Arrow's table, the columns made from it, and pandas' joined
-    blocks would together take three times the memory of the frame.
+    At most one column is in memory twice. With millions of rows, Arrow's table, the columns made from it, and pandas'
+    joined blocks would together take three times the memory of the frame.
 
-    read: Gives one column, as a table.
+    read: Function that returns one column by its name, as a table.
     order: Indexes of the rows in the order in which the frame has them, shape (rows,). None: the table's order.
     Returns: The frame. Its columns may be read-only.
     """
@@ -49,7 +49,7 @@ def large_frame(
         return found if order is None else found.take(order)
 
     frame = pd.DataFrame({name: values(name) for name in columns}, copy=False)
-    # Arrow else keeps the memory in which it decoded the columns.
+    # Without this call, Arrow keeps the memory in which it decoded the columns.
     pa.default_memory_pool().release_unused()
     return frame
 

@@ -38,7 +38,7 @@ def write_manifest(
     directory: The run directory. The sha256 of each file is recorded, except of the manifest itself and the mark
         INCOMPLETE.
     kernel, agent: Facts about the guest as the package `guest` returns them: source, version, config and hashes.
-    warnings: All points to check before the results are trusted. Equal ones are written once.
+    warnings: All points to check before the results are trusted. Equal warnings are written once.
     costs: The result of `Stopwatch.costs`.
 
     Notes
@@ -70,10 +70,12 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
     """`with relisted(path):` updates the manifest of a complete run. Files that are written within the block get their
     new sha256; other entries stay.
 
-    Only files written within the block are listed again. A file that somebody else changed still differs.
+    Only files written within the block are listed again. A file that somebody else changed still differs from its
+    sha256.
 
-    directory: A run directory. If it has no manifest, none is written.
-    pages: For each page, how to draw it (the entry `drawn` of the manifest). It is recorded for pages that are written.
+    directory: A run directory. If the directory has no manifest, none is written.
+    pages: For each page, how to draw it (the entry `drawn` of the manifest). This entry is recorded for pages that are
+        written.
     Raises TraceError if the manifest does not have leowarp's format.
     """
     before = _states(directory)
@@ -107,8 +109,8 @@ def _list_again(
 
 
 def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any]]:
-    """Files that other versions than the run's wrote. There is one entry per version, with the files of which it wrote
-    the latest state."""
+    """Files that other versions than the run's wrote. There is one entry per version, with the files that this version
+    wrote last."""
     here = maker()
     entries = [entry | {"files": sorted(set(entry["files"]) - set(written))} for entry in content.get("later", ())]
     if maker_of(content) != here:
@@ -125,8 +127,8 @@ def maker() -> dict[str, Any]:
 
 
 def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    """The software that made a run, or the file of this name in it, in the form of `maker`. Facts that the manifest
-    lacks are None.
+    """The software that made a run, or the software that made one file of the run, in the form of `maker`. Facts that
+    the manifest lacks are None.
 
     content: A manifest, or an entry of its list `later`.
     """
@@ -135,7 +137,7 @@ def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, A
 
 
 def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> bool:
-    """Whether the leowarp in use made a run, or the file of this name in it, with any libraries."""
+    """Whether the leowarp in use made a run, or the file of this name in it, whatever the versions of its libraries."""
     made, here = maker_of(content, name), maker()
     return all(made[key] == here[key] for key in ("leowarp_version", "package_sha256"))
 
@@ -146,8 +148,8 @@ def files_of_run(directory: Path) -> dict[str, str]:
 
 
 def _listed(directory: Path) -> list[str]:
-    """Names of the files that a manifest lists. The mark (which is removed afterwards), the guest's working files and
-    incomplete files are left out.
+    """Names of the files that a manifest lists. The mark INCOMPLETE (which is removed afterwards), the guest's working
+    files and incomplete files are left out.
     """
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]
@@ -230,7 +232,7 @@ def _first_value(path: str, key: str) -> str | None:
                 if name.strip() == key:
                     return value.strip()
     except OSError:
-        # Not every machine provides it; a container may hide it. A fact that is not available is null.
+        # Not every machine provides this file; a container may hide it. A fact that is not available is null.
         return None
     return None
 

@@ -41,7 +41,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 """Kinds that metrics use, each with the fields that a line must have besides `kind` and `start_ns`."""
 
 _LATEST_NS = 1_000_000_000
-"""This tolerance is needed because programs are ended some ms after the run."""
+"""The tolerance is needed because programs are ended some ms after the run."""
 
 _INTEGERS = tuple(column.name for column in MEASURES.columns if column.type == pa.int64())
 _TIMES = ("start_ns", "request_ns", "first_byte_ns", "end_ns")
@@ -86,7 +86,7 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
 def write_measures(table: pa.Table, target: Path) -> None:
     """Write the table as Parquet. Equal tables and metadata give identical files, and the file is written atomically.
 
-    Raises OSError if it cannot be written.
+    Raises OSError if the file cannot be written.
     """
     partial = target.with_name(target.name + plainfiles.PARTIAL)
     pq.write_table(table, partial, row_group_size=ROW_GROUP_ROWS, **writer_options(MEASURES.columns))

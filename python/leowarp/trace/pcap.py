@@ -81,10 +81,10 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
     """Frames of a pcap file. A pcap file has a header of 24 bytes, followed by records: 16 bytes of header, and the
     captured bytes.
 
-    `order` is struct's character for the byte order, and `unit_ns` the unit of the fraction in ns. Both follow from the
-    magic number.
+    `order` is struct's character for the byte order, and `unit_ns` the unit of the fraction in ns. Byte order and unit
+    follow from the magic number.
     """
-    # The upper bits of this field contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
+    # The upper bits of the link-type field contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
     at = 24
     while at < len(content):
@@ -153,7 +153,7 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
 
 
 def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
-    """The TCP segment in a frame. None if the frame has none, or only a later fragment of one.
+    """The TCP segment in a frame. None if the frame has no TCP segment, or only a later fragment of one.
 
     The length of the payload is the total length minus the lengths of both headers (RFC 791, 3.1; RFC 8200, 3; RFC
     9293, 3.1). Packets with IPv6 extension headers are skipped.

@@ -33,7 +33,7 @@ class RecordFile:
     offset: Byte at which the first record begins.
     rows: Number of complete records.
     extra: Other keys of the header, such as `names`.
-    unknown: Columns of a newer agent that are not in the schema. They are kept.
+    unknown: Columns of a newer agent that are not in the schema. The table keeps such columns.
     """
 
     path: Path
@@ -133,7 +133,7 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
     # The batches have no metadata, so that their schemas are equal and they can be joined. The metadata are those of
-    # the run, so all tables of a run have the same.
+    # the run, so all tables of a run have the same metadata.
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
 
@@ -153,7 +153,7 @@ def write_parquet(
     records = source if isinstance(source, RecordFile) else open_records(source)
     target = Path(target)
     schema = _arrow_schema(records, metadata)
-    # A reader that opens this name finds either the whole table or none.
+    # A reader that opens `target` finds either the whole table or none.
     partial = target.with_name(target.name + ".partial")
     with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
@@ -266,7 +266,7 @@ def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa
 
 
 def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
-    """Options of the Parquet writer. All are fixed, so that equal records give identical files."""
+    """Options of the Parquet writer. All options are fixed, so that equal records give identical files."""
     return {
         "compression": "zstd",
         "compression_level": 1,

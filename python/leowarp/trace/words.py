@@ -32,8 +32,8 @@ def read_in_words(
     trace: The directory `30-trace`.
     table: A name in `TABLES`.
     columns, filters: As in `pyarrow.parquet.read_table`. A filter uses words, too: ``[("direction", "==", "data")]``.
-    categories: True to return enumerations as dictionaries of all their words, in order, as in data frames. Otherwise
-        they are strings, by which Arrow can sort.
+    categories: True to return enumerations as dictionaries of all their words, in order, as in data frames. If False,
+        enumerations are strings, by which Arrow can sort.
     Raises TraceError: The errors of `trace.read`.
     Raises ScenarioError if the value of a filter is not a word of its column, or if the filter does not fit the table.
     """
@@ -79,7 +79,7 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
 
     table: The result of `trace.read`, with all of its columns or some.
     categories: As in `read_in_words`. Hosts and nodes are strings in both cases.
-    Returns: The table. If a newer version wrote a number that has no word here, it becomes its digits.
+    Returns: The table. If a newer version wrote a number that has no word here, the number becomes text of its digits.
     """
     enumerations = {column.name for column in _columns(name) if column.words}
     for column, words in _words(table.schema, name).items():

@@ -14,7 +14,7 @@ HOSTS = ["host:A", "host:B"]
 
 
 def made(table, **columns):
-    """A trace table with two rows. Each column is 0 or the nearest allowed value, except those that are given."""
+    """A trace table with two rows. Each column is 0 or the nearest allowed value, except the columns in `columns`."""
     schema = table.arrow({"hosts": HOSTS, "nodes": HOSTS})
     zero = {field.name: pa.array([0, 0]) if pa.types.is_integer(field.type) else pa.nulls(2) for field in schema}
     values = [pa.array(columns.get(field.name, zero[field.name])).cast(field.type) for field in schema]

@@ -4,8 +4,8 @@
 The text contains zlib data (RFC 1950), which every browser can read with `DecompressionStream("deflate")`. The
 decompressed data are the length of the header (uint32, little endian), the header (JSON, UTF-8), and the arrays one
 after another. `arrays` in the header has the type and the number of values of each array. Elsewhere in the header,
-`{"$": i}` stands for array i. In each array, bytes of equal significance are stored together. This halves the
-compressed size.
+`{"$": i}` stands for array i. In each array, bytes of equal significance are stored together. The bytes are sorted in
+this way because it halves the compressed size.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 
 MISSING = -(1 << 31)
-"""Value that stands for a missing one in an int32 array."""
+"""Value in an int32 array that means "missing"."""
 
 _LEVEL = 6
-"""Level of compression. With 1.2 million packets, a page is 2 % larger than with level 9, but is made in a third of the
+"""Level of compression. With 1.2 million packets, a page is 2 % larger than with level 9, but takes a third of the
 time."""
 
 
 class Arrays:
-    """Collects the arrays of a page. Each method returns the text by which the header refers to its array.
+    """Collects the arrays of a page. Each method returns the reference by which the header names its array.
 
     A method accepts anything that numpy can convert to an array, and returns `{"$": i}`.
 
@@ -47,18 +47,17 @@ class Arrays:
         Differences are small, because neighbouring values are similar: windows, delays and queues change in small
         steps.
 
-        Raises ValueError if a value is outside int32. The smallest int32 is allowed, because it stands for a missing
-        value.
+        Raises ValueError if a value is outside int32. The smallest int32 is allowed, because it means "missing".
         """
         given = np.asarray(values)
         if given.dtype.kind == "f":
             known = np.isfinite(given)
             given = np.where(known, np.rint(np.where(known, given, 0)), MISSING)
-        # Missing values have already been replaced by the minimum of int32, so it is allowed here.
+        # The minimum of int32 is allowed, because it already replaces missing values.
         whole = given.astype("int64")
         if len(whole) and not (whole.min() >= MISSING and whole.max() < -MISSING):
             raise ValueError(f"values from {whole.min()} to {whole.max()} do not fit into 32 bits")
-        # The differences wrap around: their sum modulo 2^32 is the value.
+        # The differences wrap around; their sum modulo 2^32 is still the right value.
         return self._add("i32", np.diff(whole, prepend=0).astype("<i8").astype("<i4"))
 
     def instants(self, ticks: Any) -> dict[str, int]:
@@ -72,16 +71,16 @@ class Arrays:
         return self._add("t", steps.astype("<i4"))
 
     def small(self, values: Any) -> dict[str, int]:
-        """Add whole numbers from 0 to 255.
+        """Add whole numbers from 0 to 255, for flags and causes.
 
-        The numbers are flags and causes. Values are not checked; a larger one would wrap around.
+        Values are not checked; a larger value would wrap around.
         """
         return self._add("u8", np.asarray(values).astype("u1"))
 
     def shorts(self, values: Any) -> dict[str, int]:
-        """Add whole numbers within int16 as a flat array.
+        """Add whole numbers within int16 as a flat array, for positions, one coordinate after the other.
 
-        The numbers are positions, one coordinate after the other. Values are not checked.
+        Values are not checked.
         """
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 
@@ -98,11 +97,11 @@ class Arrays:
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
         """Store an array with its bytes sorted by significance (all first bytes, then all second ones, ...). Equal
         arrays are stored only once."""
-        # In small differences, the upper three bytes are mostly 0 or 255. Stored together, they form long sequences of
+        # In small differences, the upper three bytes are mostly 0 or 255. Together, these bytes form long sequences of
         # equal bytes.
         planes = values.view("u1").reshape(len(values), values.itemsize).T
         content = np.ascontiguousarray(planes).tobytes()
-        # Runs over the same constellation have equal positions.
+        # Runs over the same constellation have the same positions, which are stored once.
         place = self._known.setdefault((kind, content), len(self._kinds))
         if place == len(self._kinds):
             self._kinds.append((kind, len(values)))
@@ -113,8 +112,8 @@ class Arrays:
 def compressed_bytes(values: np.ndarray) -> int:
     """Approximate size of an int32 array in the file of a page, as base64.
 
-    The method is called for each candidate span of packets (`packets.packets_of`). The result ignores the header, and
-    data that arrays share.
+    The function is called for each candidate span of packets (`packets.packets_of`). The result ignores the header, and
+    arrays that occur more than once.
 
     values: array of shape (n,). Whole numbers.
     """

@@ -20,20 +20,20 @@ from leowarp.view.source import Names, Source
 from leowarp.view.ways import changes_of, pairs_of
 
 LONGEST_TEXT = 200
-"""Largest number of characters of a name or a warning on a page."""
+"""Maximum number of characters of a name or a warning on a page."""
 MOST_WARNINGS = 50
 VERSION = 1
 
 
 def document(sources: Sequence[Source]) -> str:
-    """The container of a page about one or more runs, which have a common clock.
+    """The container of a page about one or more runs, which share one clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
-    sources: One or more runs. The space for packets is divided equally among the runs.
+    sources: One or more runs. The space for packets is divided equally among these runs.
     Returns: Base64 text; see `container`.
     """
     arrays = Arrays()
-    # Packets take most of the space. The total size does not depend on the number of runs.
+    # Packets take most of the space. With the budget divided, the page's size does not depend on the number of runs.
     budget_bytes = BUDGET_BYTES // len(sources)
     # All runs are in one container, so that the positions of a constellation are stored only once.
     names = _labels(sources)
@@ -57,15 +57,15 @@ def clipped(text: object) -> str:
 
 
 def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
-    """All data of a page about one run. The names of the keys are those in `web/`."""
+    """All data of a page about one run. The keys have the names that `web/` uses."""
     plan, manifest = source.plan, source.manifest
-    # The sky comes first, because it gives numbers to satellites and stations, which all later parts use.
+    # The sky comes first, because it numbers the satellites and stations for all later parts.
     sky = sky_of(plan, source.end_ns, arrays)
     names = Names([] if sky is None else sky["satellites"])
     # The numbers of stations follow those of satellites.
     for station in [] if sky is None else sky["stations"]:
         names(station["name"])
-    # All flows and the fading have the same time grid, so that one cursor is valid for all.
+    # All flows and the fading use the same time grid, so that one cursor is valid for all charts.
     step_ns = step_ns_of(source)
     pairs = {pair: number for number, pair in enumerate(source.pairs)}
     flows = [
@@ -110,11 +110,11 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         "bbr_modes": list(BBR_MODES.values()),
     }
     if sky is not None:
-        # Texts are shortened only at the end. Before, names are keys, and two long names could become equal.
+        # Texts are shortened only here. Before, names are used as keys, and two long names could become equal.
         sky["satellites"] = [clipped(name) for name in sky["satellites"]]
         for station in sky["stations"]:
             station["name"] = clipped(station["name"])
-    # A run without gaps has no key of them.
+    # A run without gaps has no key `gaps`.
     gaps = gaps_of(source, names, arrays)
     if gaps is not None:
         found["gaps"] = gaps

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links of paths that a page marks because nothing passes them for a while: gaps after handovers, lasers that a path
-uses while they are pointed, and holds of dishes."""
+"""Links of paths that a page marks because they carry no packets for a while: gaps after handovers, lasers that are
+still being pointed, and holds of dishes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from leowarp.view.source import Names, Source
 MOST_GAPS = 20_000
 
 Gap = tuple[str, str, int, int]
-"""The two ends, begin and end, ns. Both ends of a dish that holds are its station."""
+"""A gap: the two ends of the link, begin and end in ns. For a dish that holds packets, both ends are its station."""
 
 
 def gaps_of(source: Source, names: Names, arrays: Arrays) -> dict[str, Any] | None:
-    """Gaps of links and holds of dishes; None: the plan has neither, or too many for a page.
+    """Gaps of links and holds of dishes; None if the plan has neither, or if there are too many for a page.
 
-    Returns: One value per gap, by begin: `t` (ticks), `lasts` (ticks), `a`, `b` (numbers of nodes; equal for a dish).
+    Returns: One value per gap, in order of beginning: `t` (ticks), `lasts` (ticks), `a`, `b` (numbers of nodes; equal
+        for a dish).
     """
     if not _has_gaps(source.plan):
         return None
@@ -49,7 +50,7 @@ def _has_gaps(plan: Plan) -> bool:
 
 
 def _lossy(source: Source) -> list[Gap]:
-    """Links that lose everything for a while."""
+    """Links that lose all packets for a while."""
     a, b, t_ns, ratio = rows_of_event(source.tables.timeline, "loss", "a", "b", "t_ns", "loss_ratio")
     begun: dict[tuple[str, str], int] = {}
     found = []
@@ -63,7 +64,8 @@ def _lossy(source: Source) -> list[Gap]:
 
 
 def _without_capacity(source: Source) -> list[Gap]:
-    """Links that send nothing for a while: those that buffer, and a dish while it holds or has an outage."""
+    """Links that send nothing for a while: links that buffer packets, and links of a dish during a hold or an
+    outage."""
     # On the globe, the node between a dish's station and its host is at the station.
     stations = {dish_node(name): name for name in source.plan.dishes}
     found = []
@@ -82,7 +84,7 @@ def _without_capacity(source: Source) -> list[Gap]:
 
 
 def _still_old(source: Source) -> list[Gap]:
-    """New ground links that are not there yet, while packets take the old path (`ground.in_gap = "old"`)."""
+    """New ground links that are not up yet, while packets still take the old path (`ground.in_gap = "old"`)."""
     if source.plan.ground.in_gap != "old" or not source.plan.ground.handover_gap_ns:
         return []
     (t_ns,) = rows_of_event(source.tables.timeline, "route", "t_ns")

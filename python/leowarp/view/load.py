@@ -14,24 +14,24 @@ from leowarp.view.source import Source
 
 STEP_NS = 1_000_000_000
 """Length of a step. Loads are counted by sending time, so a step should be long compared with a packet's travel time,
-about a tenth of a second."""
+which is about a tenth of a second."""
 
 MOST_ROWS = 100_000
-"""Largest number of rows of all directions and steps together. If there were more, steps are made longer. A row takes 6
-bytes of the page if it cannot be compressed."""
+"""Maximum number of rows over all directions and steps. If there were more rows, steps are made longer. A row takes 6
+bytes of the page if it does not compress."""
 
 
 def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
-    """Load, longest queue and drops of each direction in each step. None: no link carried traffic, or the load is
+    """Load, longest queue and drops of each direction in each step. None if no link carried traffic, or if the load is
     unknown.
 
     arrays: Collector to which the arrays are added.
-    Returns: `step_s`, and rows for one direction after another. `rows` has their number for each of `directions`. Each
-        row has `steps`, `busy_permille` (missing: no rate limit, or not recorded), `queue_pkts` (missing: not sampled)
-        and `dropped_pkts`. `steps` is the difference of the step's number from the previous row; the first row of a
-        direction counts from 0. Steps without a row have only zeros. `run` is the whole run according to `Run.links`,
-        with one value per direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`,
-        `dropped_pkts`.
+    Returns: `step_s`, and rows for one direction after another. `rows` has the number of rows of each of `directions`.
+        Each row has `steps`, `busy_permille` (missing: no rate limit, or not recorded), `queue_pkts` (missing: not
+        sampled) and `dropped_pkts`. `steps` is the difference of the step's number from the previous row; the first row
+        of a direction counts from 0. Steps without a row have only zeros. `run` covers the whole run according to
+        `Run.links`, with one value per direction in `run.directions`: `busy_permille` (of the time on a path),
+        `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:
@@ -61,7 +61,7 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _whole_run(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Load of each direction over the whole run, from counts of all packets."""
+    """Load of each direction over the whole run, from counters of all packets."""
     links = source.run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {

@@ -15,17 +15,17 @@ from leowarp.view.document import document, title
 from leowarp.view.source import Source
 
 FILE = "view.html"
-"""Name of the page's file, which is beside the report of a run."""
+"""Name of the page's file, which is stored beside the report of a run."""
 
 MOST_BYTES = 5_000_000
-"""Largest size of the page for a run of 1000 s over 648 satellites. A test checks it."""
+"""Maximum size of the page for a run of 1000 s over 648 satellites. A test checks this limit."""
 
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
-    """Write the page about runs into a file. Return its path.
+    """Write the page about runs into a file. Return the page's path.
 
-    runs: One run, or several that are shown beside each other with a common clock.
-    out: Path of the file. An existing file is replaced, but a symbolic link is never followed.
+    runs: One run, or several runs that are shown side by side with a common clock.
+    out: Path of the file. An existing file is replaced; a symbolic link is never followed.
     Raises TraceError if a table is damaged or lacks a column that the page needs.
     """
     text = page(runs)
@@ -38,7 +38,7 @@ def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
 def page(runs: Sequence[Run | Path | str]) -> str:
     """The page about runs, as text.
 
-    The content security policy of the page forbids requests, and allows only leowarp's own script. Texts of a plan
+    The content security policy of the page forbids requests, and allows only leowarp's own script. Texts in a plan
     therefore cannot run code.
 
     Returns: HTML including script, style and data.

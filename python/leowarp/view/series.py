@@ -15,11 +15,11 @@ from leowarp.scenario.schema import Mobile
 from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
-# Length of the trace's bins. A finer grid would not show more.
+# Length of the trace's bins. A finer grid would not show more detail.
 STEP_NS = 50_000_000
 MOST_VALUES = 1_500_000
-"""Largest number of values in all rows of all flows. If there were more, the grid is made coarser."""
-# Largest number of steps, which is more than a screen has pixels.
+"""Maximum number of values in all rows of all flows. If there were more values, the grid is made coarser."""
+# Maximum number of steps, more than a screen has pixels.
 MOST_STEPS = 20_000
 MOST_QUEUE_ROWS = 400_000
 MOST_DROPS = 200_000
@@ -27,19 +27,19 @@ MOST_DROPS = 200_000
 
 def step_ns_of(source: Source) -> int:
     """Step of the grid: a multiple of 50 ms, which is the length of the trace's bins."""
-    # A flow has at most 8 rows (`flow_rows`).
+    # A flow has at most 8 rows (`flow_rows`), so this is the limit of values per row.
     steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(source.plan.flows), 1)))
     return STEP_NS * max(1, -(-source.end_ns // (STEP_NS * steps)))
 
 
 def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
-    """Rows of one flow. TCP has goodput, RTT, window and queue of its path; every flow has late, lost and retransmitted
-    packets.
+    """Rows of one flow. A TCP flow has goodput, RTT, window and queue of its path; every flow has late, lost and
+    retransmitted packets.
 
-    Returns: Reference to an array in the container, by name. Arrays have one value per step. TCP has `goodput_kbps` (in
-        order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample), `bbr_mode` (a key of `BBR_MODES`;
-        only for BBR) and `queue_pkts` (packets waiting on all links of the path). Every flow has `late_pkts`,
-        `lost_pkts`, `again_pkts` (data, by sending time). Values that the run did not record are left out.
+    Returns: Reference to an array in the container, by name. Arrays have one value per step. A TCP flow has
+        `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample), `bbr_mode` (a key
+        of `BBR_MODES`; only for BBR) and `queue_pkts` (packets waiting on all links of the path). Every flow has
+        `late_pkts`, `lost_pkts`, `again_pkts` (data, by sending time). Values that the run did not record are left out.
     """
     grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
     flow, tables = source.plan.flows[number], source.tables
@@ -48,7 +48,7 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
         samples = tables.of_flow("sockets", number)
         t_ns = samples["t_ns"].to_numpy(dtype="int64")
         rows["goodput_kbps"] = _goodput_kbps(source, number, step_ns, len(grid_ns))
-        # A sample stands for the step in which it is.
+        # A sample counts for the step that contains it.
         rows["srtt_us"] = _last(t_ns, floats(samples["srtt_us"]), step_ns, len(grid_ns))
         rows["cwnd_pkts"] = _last(t_ns, floats(samples["cwnd_pkts"]), step_ns, len(grid_ns))
         mode = flow_bbr_modes(flow, samples)
@@ -63,25 +63,26 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
         bins = tables.of_flow("bins", number)
         bins = bins[bins["direction"].to_numpy() == DATA]
         place = bins["t_ns"].to_numpy(dtype="int64") // step_ns
-        # Packets are counted by sending time, as in the trace's bins: a packet that arrives late was sent in this step.
+        # Packets are counted by sending time, as in the trace's bins: a late packet counts in the step in which it was
+        # sent.
         for name, column in (("late_pkts", "late_pkts"), ("lost_pkts", "lost_pkts"), ("again_pkts", "retrans_pkts")):
             rows[name] = np.bincount(place, weights=floats(bins[column]), minlength=len(grid_ns))[: len(grid_ns)]
     return {name: arrays.integers(values) for name, values in rows.items()}
 
 
 def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
-    """Each probe of a ping or UDP flow: sending time, and one-way or round-trip time; missing: lost.
+    """Each probe of a ping or UDP flow: sending time, and one-way or round-trip time (missing: the probe was lost).
 
-    Returns: `sent` (ticks), `took_us`, `is_round_trip`. For UDP, and for pings without any reply, the time is one-way.
-        If there are very many probes, only every n-th is shown.
+    Returns: `sent` (ticks), `took_us`, `is_round_trip`. For UDP flows, and for ping flows without any reply, the time
+        is one-way. If there are very many probes, only every n-th is included.
     """
     echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
-    # Every n-th probe is shown instead of means: means would hide the spikes that pings are meant to find.
+    # Means would instead hide the spikes that pings are meant to show.
     if len(echoes) > MOST_STEPS:
         echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
     sent_ns = echoes["sent_ns"].to_numpy(dtype="int64")
     back = floats(echoes["reply_ns"])
-    # Whether times are round trips is known from the replies; UDP probes never have one.
+    # Replies show that times are round trips; UDP probes never have replies.
     arrived = back if np.isfinite(back).any() else floats(echoes["received_ns"])
     return {
         "sent": arrays.instants(source.ticks(sent_ns)),
@@ -91,7 +92,7 @@ def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
 
 
 def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.ndarray:
-    """In-order goodput of each step in kbit/s, of shape (steps,); nan: unknown."""
+    """In-order goodput of each step in kbit/s, of shape (steps,); nan where unknown."""
     values = np.full(steps, np.nan)
     found = goodput(source.tables, number, "in_order", step_ns)
     place = found["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -101,11 +102,11 @@ def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.n
 
 
 def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.ndarray:
-    """The last sample of each step, of shape (steps,); nan if there is none."""
+    """The last sample of each step, of shape (steps,); nan in a step without samples."""
     values = np.full(steps, np.nan)
     place = t_ns // step_ns
     kept = place < steps
-    # If a step has several samples, the last one remains, because numpy assigns in order.
+    # If a step has several samples, the last one remains, because numpy assigns the values in order.
     values[place[kept]] = given[kept]
     return values
 
@@ -124,7 +125,7 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     for direction, rows in links.groupby("direction", sort=True):
         frame = pd.DataFrame({"t": rows["t_ns"].to_numpy(dtype="int64"), "pkts": floats(rows["queue_pkts"])})
         if step_ns > 1:
-            # Each step keeps its maximum, because a queue that fills and drains within a step also makes packets late.
+            # The maximum is used, because a queue that fills and drains within a step also delays packets.
             frame = frame.groupby(frame["t"] // step_ns * step_ns)["pkts"].max().rename_axis("t").reset_index()
         directions.append(int(direction))
         counts.append(len(frame))
@@ -133,7 +134,7 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     return {
         "directions": arrays.integers(np.array(directions, dtype="int64")),
         "rows": arrays.integers(np.array(counts, dtype="int64")),
-        # Times are differences, which start from 0 for each direction.
+        # Times are differences, which begin at 0 for each direction.
         "steps": arrays.integers(np.concatenate([np.zeros(0, dtype="int64"), *t_ns])),
         "pkts": arrays.integers(np.concatenate([np.zeros(0), *pkts])),
     }
@@ -142,8 +143,8 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
     """Each direction of a link: its ends, its limit, and its totals over the run.
 
-    Returns: Directions in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`, and totals of
-        the run in packets. null: unknown, as with netem.
+    Returns: One entry per direction, in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`,
+        and totals of the run in packets. null: unknown, as with netem.
     """
     tables = source.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}
@@ -162,7 +163,7 @@ def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
 
 
 def _limits(source: Source) -> dict[tuple[str, str], int | None]:
-    """Largest number of waiting packets that each direction allows."""
+    """Maximum number of packets that may wait in each direction; None if there is no limit."""
     timeline = source.tables.timeline
     limits: dict[tuple[str, str], int | None] = {}
     if "limit_pkts" not in timeline:
@@ -170,8 +171,8 @@ def _limits(source: Source) -> dict[tuple[str, str], int | None]:
     for event in ("link", "queue"):
         rows = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
         for a, b, limit in zip(rows["a"], rows["b"], floats(rows["limit_pkts"]), strict=True):
-            # The limit of a link applies to both directions, and that of a queue to one. Queues come second, so that
-            # their limit replaces the link's.
+            # The limit of a link applies to both directions, and the limit of a queue to one direction. Events of
+            # queues come second, so that the queue's limit replaces the link's.
             for ends in ((a, b), (b, a)) if event == "link" else ((a, b),):
                 if limit == limit:
                     limits[ends] = int(limit)
@@ -179,9 +180,9 @@ def _limits(source: Source) -> dict[tuple[str, str], int | None]:
 
 
 def drops_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Packets dropped on links: time, place and cause. If there are very many, only the first ones are included.
+    """Packets dropped on links: time, place and cause. If there are very many drops, only the first ones are included.
 
-    Drops that did not happen on a link (no route, unknown) are left out, because the drawing has no place for them.
+    Drops that happened outside of links (no route, unknown) are left out, because the drawing has no place for them.
     """
     drops = source.tables.drops
     kept = drops[drops["direction"].notna().to_numpy()].sort_values("t_ns", kind="stable").iloc[:MOST_DROPS]
@@ -198,11 +199,11 @@ def fading_of_run(source: Source, step_ns: int, arrays: Arrays) -> dict[str, Any
     mobile = source.plan.medium
     if not isinstance(mobile, Mobile):
         return None
-    # The series is not stored with the run. The plan and its seed reproduce it exactly.
+    # The run does not store the power series. The plan and its seed reproduce the series exactly.
     power = realisation_of(source.plan, mobile).until(source.end_ns).power
     steps = -(-source.end_ns // step_ns)
     place = np.arange(len(power.level_db)) * power.spacing_ns // step_ns
-    # The end of the run may shorten the last step. Samples after it belong to no step.
+    # The end of the run may shorten the last step. Samples after the end belong to no step.
     place, level_db = place[place < steps], power.level_db[: int((place < steps).sum())] + mobile.snr_db
     begins = np.searchsorted(place, np.arange(steps))
     known = begins < len(place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page needs of a run: plan, tables, end of the run, and the clock of the page."""
+"""The parts of a run that a page needs: plan, tables, end of the run, and the clock of the page."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from leowarp.metrics import LinkValues, Tables, link_values
 from leowarp.results.run import Run
 from leowarp.scenario import Plan
 
-# Largest number of ticks. It is below 2^31, so that every time of a run fits into an int32.
+# Maximum number of ticks. The number of ticks is below 2^31, so that every time of a run fits into an int32.
 MOST_TICKS = 2_000_000_000
 
 
 class Source:
-    """A run for a page. Each part is read when it is first needed.
+    """A run as the source of a page. Each part of the run is read when it is first needed.
 
     run: The run, or its directory. The run must have a plan and a trace; a manifest is used if it exists.
     """
@@ -50,23 +50,24 @@ class Source:
 
     @cached_property
     def end_ns(self) -> int:
-        """End of the run."""
-        # If a run has `ends = "flows"`, it may have ended earlier than planned.
+        """End of the run, ns."""
+        # A run with `ends = "flows"` may have ended earlier than planned.
         return int(self.tables.virtual_ns or self.plan.run.duration_ns)
 
     @cached_property
     def tick_ns(self) -> int:
         """Resolution of times on the page: 1 us, or more if the times of a long run would not fit into 32 bits."""
         tick_ns = 1000
-        # The resolution is a power of ten, so that a tick is a round number of us: 1 us up to 2000 s, and 10 us up to
-        # five and a half hours.
+        # A power of ten, so that a tick is a round number of us: 1 us up to 2000 s, and 10 us up to five and a half
+        # hours.
         while self.end_ns // tick_ns > MOST_TICKS:
             tick_ns *= 10
         return tick_ns
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Ordered pairs of stations between which packets of a flow travel, both data and return packets."""
+        """Ordered pairs of stations between which packets of a flow travel: data packets, and packets in the return
+        direction."""
         found = [(flow.source, flow.destination) for flow in self.plan.flows]
         return list(dict.fromkeys([*found, *((b, a) for a, b in found)]))
 
@@ -79,7 +80,7 @@ class Source:
 
 
 class Names:
-    """Numbers of nodes by name. Satellites come first, and then the others in the order of their first use.
+    """Numbers of nodes by name. Satellites come first, then other nodes in the order of their first use.
 
     >>> names = Names(["s-00-00"])
     >>> names("Madrid"), names("s-00-00"), names.others
@@ -91,7 +92,7 @@ class Names:
         self._satellites = len(satellites)
 
     def __call__(self, name: str) -> int:
-        """Number of a node. At its first use, it gets a new number."""
+        """Number of a node. A node gets a new number when it is first used."""
         return self._numbers.setdefault(name, len(self._numbers))
 
     @property

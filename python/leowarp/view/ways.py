@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of packets on a page: the path of each pair over time with the delays of its links, and its changes."""
+"""Paths on a page: the path of each pair of stations over time, the delays of its links, and its changes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
 MOST_REFRESHES = 5_000
-"""Largest number of times at which the delays of a path are listed. A channel has one per millisecond; then only route
-updates are used."""
+"""Maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond; in
+such a case only route updates are listed."""
 
-# Columns of the table of route changes (docs/concepts/truth.md) that the page shows for a change.
+# Columns of the table of route changes (docs/concepts/truth.md) that the page shows for each change.
 CHANGE_COUNTS = (
     "late_pkts", "overtaken_pkts", "lost_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
     "queue_left_pkts",
@@ -24,14 +24,14 @@ CHANGE_COUNTS = (
 
 
 def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
-    """For each ordered pair: its different paths, and for each time the path and the delays that are valid.
+    """For each ordered pair of stations: its different paths, and for each time the valid path with its delays.
 
     A path has `nodes` (numbers), `links` (numbers of directions, -1: none) and `drawn` (nodes through which it is drawn
     on the globe).
 
-    Returns: `source`, `destination` (numbers) and `paths`. From each time `t` (ticks) on, `path` (index in `paths`; -1:
-        none) is valid with `delays_us`, which has one value per link of the path. `left_us` has the delays of the
-        abandoned links at each change from one path to another.
+    Returns: `source` and `destination` (numbers of nodes), and `paths`. From each time `t` (ticks) on, the path with
+        index `path` in `paths` (-1: none) is valid, with `delays_us`, one value per link of the path. `left_us` has the
+        delays of the abandoned path's links at each change from one path to another.
     """
     return [_pair(source, pair, names, arrays) for pair in source.pairs]
 
@@ -49,15 +49,15 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             at_ns, place = np.array(starts[row : row + 1]), -1
         else:
             number = routes["path_id"].iloc[row]
-            # A slot of an access link counts as a separate path, even if the next slot uses the same satellite.
+            # Each slot of an access link counts as a path of its own, even if the next slot uses the same satellite.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
-            # The number of times is divided among the paths in force. In a run with many changes, the delays of each
-            # path are listed less often.
+            # The number of times is divided among the paths. In a run with many changes, each path's delays are
+            # therefore listed less often.
             at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
-        # These delays are listed only for a change between two paths: if there was no path before, no packets can still
-        # be on it.
+        # `left_ns` has values only for a change between two paths: without an earlier path, no packets can still be
+        # under way on it.
         if before >= 0 <= place != before:
             left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
@@ -78,7 +78,7 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
         "t": arrays.instants(source.ticks(np.concatenate(t_ns))),
         "path": arrays.integers(np.concatenate(places)),
         "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
-        # There are values for each path that another one replaces, at the time of the replacement.
+        # Values for each path that another path replaces, at the time of the replacement.
         "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
     }
 
@@ -86,12 +86,12 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
 def _delays(
     source: Source, path: tuple[str, ...], from_ns: int, until_ns: int, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Times at which the delays of a path's links change, and the delays of the links at each of these times.
+    """Times at which the delays of a path's links change, and the links' delays at each of these times.
 
-    Returns at_ns: int array of shape (k,). The first time is `from_ns`. It is the only one if there would be more than
-        `most`.
+    Returns at_ns: int array of shape (k,). The first time is `from_ns`. If there would be more than `most` times, it is
+        the only one.
     Returns delays_ns: float array of shape (k * links,). The values of all links at the first time come first, followed
-        by those at the second.
+        by those at the second time.
     """
     taken = source.tables.links_of(path)
     instants = [np.array([from_ns])]
@@ -100,7 +100,8 @@ def _delays(
         if not source.links.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
-    # Either all times are listed or one. If some were missing, delays would seem constant in between.
+    # Either all times are listed or only one. If some were missing, delays would seem constant between the listed
+    # times.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
@@ -116,42 +117,42 @@ def _delays_left(
 ) -> np.ndarray:
     """Delays of a path's links at the time at which another path replaces it."""
     links = source.tables.links_of(before)
-    # If both paths use the same links (of an access link or a mobile channel), the delays of these links already have
-    # their new values.
+    # Links that both paths use (links of an access link or a mobile channel) already have the delays of the new path,
+    # so the time just before is used.
     held_ns = at_ns - (links == source.tables.links_of(after))
     return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
 
 
 def _delay_ns(source: Source, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Delay of a link at a time. The delay of a channel varies continuously, so its minimum over a span is used."""
+    """Delay of a link at a time. The delay of a channel varies continuously, so its minimum over the span is used."""
     if source.links.has_channel(*link):
         return source.links.base_delay_ns(*link, from_ns, until_ns)
     return float(source.links.delay_ns(*link, at_ns))
 
 
 def _direction(source: Source, link: tuple[str, str]) -> int:
-    """Number of a direction; -1 if the run has no such link."""
+    """Number of a link's direction; -1 if the run has no such link."""
     found = source.tables.direction_of(*link)
     return -1 if found is None else found
 
 
 def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
-    """The path as it is drawn on the globe. The hosts of an access link are at its terminal, and at the gateway and
-    PoP."""
+    """The path as it is drawn on the globe. The hosts of an access link are drawn at its terminal, and at its gateway
+    and PoP."""
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
-    # The satellite is a node of the path, although the timeline has no links to it.
+    # The satellite is a node of the path, although the timeline has no links to the satellite.
     drawn = [place for node in path for place in places.get(node, [node])]
     return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
 
 
 def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Route changes of each pair that sends data, in chronological order. Counts are those of the table of route
+    """Route changes of each pair that sends data, in chronological order. The counts are those of the table of route
     changes.
 
-    Returns: One value per change of `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`, `delay_after_us`, and
-        of each of `CHANGE_COUNTS`; missing: unknown.
+    Returns: Arrays with one value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
+        `delay_after_us`, and each of `CHANGE_COUNTS`. Missing values are unknown.
     """
     pairs = flow_pairs(source.plan.flows)
     found = route_changes(source.tables, pairs, source.end_ns, links=source.links)

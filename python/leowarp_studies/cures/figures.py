@@ -40,7 +40,7 @@ BESIDE = (NONE, *SHOWN)
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason."""
+    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason instead."""
     return [*drawing.draw(KINDS, frames, folder, rules), *_close(frames.get("close", {}), folder)]
 
 

@@ -26,7 +26,8 @@ def sending_falls_after(run: RunView, instants_ns: Any) -> int:
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
-    # The table omits bins in which nothing was sent. Here those bins matter, so they are filled with 0.
+    # The table omits bins in which nothing was sent. A fall is visible only if these bins are included, so they are
+    # filled with 0.
     sent_bytes = np.zeros(run.metrics.end_ns // ev.BIN_NS)
     place = mine["t_ns"].to_numpy(dtype="int64") // ev.BIN_NS
     inside = place < len(sent_bytes)
@@ -52,7 +53,7 @@ def isls_by_kind(run: RunView) -> tuple[float, float]:
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     starts_ns = [int(t_ns) for t_ns in routes["t_ns"]]
     within, between, weights = [], [], []
-    # A route is valid until the next one, and the last until the end of the run.
+    # A route is valid until the next route, and the last route until the end of the run.
     for t_ns, until_ns, path in zip(starts_ns, [*starts_ns[1:], run.metrics.end_ns], routes["path"], strict=True):
         if path is None:
             continue

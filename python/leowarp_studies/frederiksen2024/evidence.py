@@ -38,7 +38,7 @@ COUNTERS = (
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
 """The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h). A run must
-have all of them."""
+have all these counters."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
 """Window reductions that the sender undid, by trigger (tcp_undo_cwnd_reduction and its callers)."""
 
@@ -89,18 +89,18 @@ def srtt_ms(run: RunView, q: float) -> float:
 
 
 def reordered(run: RunView) -> pd.DataFrame:
-    """Route changes that make a packet late: those of `disturbed` with at least one late packet."""
+    """Route changes that make a packet late: the changes of `disturbed` with at least one late packet."""
     changes = disturbed(run)
     return changes[changes["late_pkts"].fillna(0) > 0]
 
 
 def disturbed(run: RunView) -> pd.DataFrame:
-    """Route changes that affected packets: at least one was late, or was lost although no queue was full.
+    """Route changes that affected packets: at least one packet was late, or was lost although no queue was full.
 
     Such losses occur while nodes switch one by one, or while a new link first resolves its neighbour's address.
 
-    Returns: A row per change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
-        of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+    Returns: A row per change. The columns are those of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`,
+        ...), then those of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
     """
     drops = run.tables.drops
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
@@ -130,7 +130,7 @@ def counters(run: RunView) -> dict[str, int]:
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]
     if absent:
-        # Counters are recorded from the start of a run. If one is missing, this kernel gives it another name.
+        # Counters are recorded from the start of a run. If a counter is missing, this kernel gives it another name.
         raise TraceError(f"{run.path.name} has no TCP counter {', '.join(absent)}", hint="is its kernel your own?")
     return {name: known[name] for name in COUNTERS}
 
@@ -150,10 +150,11 @@ def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
     limit.
 
     share_of_limit: 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to full packets.
-    Returns: A share from 0 to 1.
+    Returns: A share of time from 0 to 1.
     Raises TraceError if the run recorded no queues.
     """
-    # A path's queues may have either limit. The smaller is used, because a share of the larger might never be reached.
+    # The queues of a path may have limits in packets or in bytes, and thus different limits. The smaller limit is used,
+    # because a share of the larger limit might never be reached.
     limit_pkts = min(_limit_pkts(run, section) for section in (run.plan.isl, run.plan.ground))
     end_ns = run.metrics.end_ns
     if run.plan.observe.queues_ns is None:
@@ -186,7 +187,7 @@ def isl_delay_span_ns(run: RunView) -> int:
     step_ns = int(run.plan.routing.link_interval_ns)
     values = []
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
-        # A route is valid until the next one of the same pair, and the last until the end of the run.
+        # A route is valid until the next route of the same pair, and the last route until the end of the run.
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.metrics.end_ns
         if path is not None:
             # Delays change only at the link instants, so one evaluation at each instant covers all.
@@ -195,12 +196,12 @@ def isl_delay_span_ns(run: RunView) -> int:
 
 
 def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
-    """Missing goodput in the 5 s after route changes, as a share of what the rate of the second before would have
-    given.
+    """Goodput missing in the 5 s after route changes, divided by the goodput that the rate of the second before each
+    change would have given.
 
     window_ns: Length of time after a change in which goodput is measured. Changes are 30 s apart in the study's
         scenarios, so the windows do not overlap.
-    Returns: The share. The missing share is below 0 if goodput rises after changes, and nan without any change.
+    Returns: The missing share. The share is below 0 if goodput rises after changes, and nan without any change.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -221,9 +222,10 @@ def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
     """Number of instants after which goodput falls: some 50 ms bin within 2 s has less than half of the goodput in the
     second before.
 
-    series: See `rates_bps`.
+    series: A goodput series, as in `rates_bps`.
     instants_ns: Route changes, or other instants.
-    Returns: The number. Only instants with bins on both sides count, so not those in the first second or at the end.
+    Returns: The number. Only instants with bins on both sides count, so instants in the first second or at the end do
+        not count.
     """
     rate = run.metrics.goodput[run.main_flow, series]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
@@ -239,7 +241,7 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
     """Number of low in-order goodput bins ("dips") after 10 s, grouped by the event that preceded them.
 
     There are three causes. "overflow": a data packet was dropped in the second before. "route change": otherwise, the
-    route changed in the 2 s before. "other": neither, for instance BBR's probing for the smallest RTT.
+    route changed in the 2 s before. "other": neither happened; an example is BBR's probing for the smallest RTT.
 
     share_of_median: 0 to 1. A bin is a dip if it is below this share of the median.
     Returns: Bins by cause; their sum is the number of dips.
@@ -320,7 +322,7 @@ def repair_delays_ns(run: RunView) -> np.ndarray:
     mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
     lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
     again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
-    # Only the first retransmission counts. If this one is lost too, its own repair is a separate loss.
+    # Only the first retransmission counts. If this retransmission is lost too, its own repair is a separate loss.
     first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
     repaired = lost[lost["seq"].isin(first.index)]
     return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")

@@ -86,7 +86,7 @@ def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
 
     views: Views of the runs, by name of the run.
     folder: Folder for the figures; created if missing.
-    Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result has the reason.
+    Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result has the reason instead.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []

@@ -49,18 +49,19 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     chosen = runs.all_runs(count)
     settings = {"run.duration": duration} if duration else {}
     if duration:
-        # Controls set their own length. This length is removed here, because it would override `duration`.
+        # Controls set their own length. This length is removed here, because it would override the argument `duration`.
         chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
     made, failures = make_runs(
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
-    # Without runs no claim can be checked. The first failure then says more than a page of "cannot be told".
+    # Without runs, no claim can be checked. The failure of the first run then says more than a page of "cannot be
+    # told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
-    # All runs are read from disk. Runs that already existed and new ones are therefore checked alike.
+    # All runs are read from disk. Existing runs and new runs are therefore checked alike.
     views = {slug: RunView(path) for slug, path in made.items()}
     warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
     if duration:
@@ -80,8 +81,8 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the name that claims use) for each condition. The first condition also has the runs made for
-    single claims.
+    """(name, runs by the name that claims use) for each condition. The first condition also has the runs that were made
+    for single claims.
 
     views: All runs by name, without those that failed.
     count: Number of conditions.

@@ -60,7 +60,8 @@ def made(monkeypatch, template):
     broken: set[str] = set()
     run_many.asked, run_many.broken = asked, broken
     monkeypatch.setattr(directories, "run_many", run_many)
-    # Only one figure with several runs is drawn here: drawing all takes half a minute, and they have their own tests.
+    # Only one figure with several runs is drawn here: drawing all figures takes half a minute, and they have their own
+    # tests.
     monkeypatch.setattr(study_figures, "STUDY_FIGURES", study_figures.STUDY_FIGURES[3:4])
     return run_many
 

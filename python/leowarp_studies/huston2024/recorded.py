@@ -48,7 +48,7 @@ SPARE_NS = 2 * S
 OTHERS = ("cubic-fq_codel", "cubic-nosack", "reno-nosack", "bbr-nosack", "cubic-fq", "reno-fq")
 SESSIONS, BESIDE_GROUP, BBR3_SESSIONS, BBR3_BESIDE = "replay", "replay-beside", "replay-bbr3", "replay-bbr3-beside"
 FRAMES = ("sessions", "traces", "beside", "bbr3", "aware")
-"""Data sets that a recording provides."""
+"""Data sets that claims can use if the sessions run over a recording."""
 NOT_ASKED = "over a recording the claims about TCP are judged, and not those that need the profile or two hours of it"
 
 
@@ -56,9 +56,9 @@ NOT_ASKED = "over a recording the claims about TCP are judged, and not those tha
 class Recording:
     """A recorded path.
 
-    path, capacity: File of the delays, and file of the capacity if that is another.
+    path, capacity: File of the delays, and file of the capacity if it is a separate file.
     starts_ns: Start of each window on the recording's clock.
-    schedule: Schedule of the reconfigurations that was found in the recording; None if there is no period.
+    schedule: Schedule of the reconfigurations that was found in the recording; None if no period was found.
     """
 
     path: Path
@@ -86,7 +86,7 @@ class Recording:
 def read(path: Path | str, capacity: Path | str | None) -> Recording:
     """Read a recording, cut it into windows and look for its schedule.
 
-    Raises ScenarioError if there is no capacity, or if the recording is shorter than a session.
+    Raises ScenarioError if the recording has no capacity, or if it is shorter than a session.
     """
     path, capacity = Path(path), None if capacity is None else Path(capacity)
     found = read_delays(path)

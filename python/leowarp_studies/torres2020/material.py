@@ -129,15 +129,16 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 
 def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """A sample for each TCP except the study's own. The same claims are checked on its transfers, which have fewer
-    jitters."""
+    """A sample for each TCP except the study's own TCP. The same claims are checked on the sample's transfers, which
+    have fewer jitters."""
     if "mechanisms" not in frames or "path" not in frames:
         return []
     mechanisms: pd.DataFrame = frames["mechanisms"]
     samples = []
     for profile in ev.profiles_of(mechanisms):
         mine = mechanisms[mechanisms["profile"] == profile]
-        # A curve needs a transfer without jitter. If one is missing because its runs failed, the TCP has no sample.
+        # A curve needs a transfer without jitter. If such a transfer is missing because its runs failed, the TCP has no
+        # sample.
         points = mine[mine["jitter_ns"] == 0].groupby(["distribution", "congestion_control"]).ngroups
         if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
             continue
@@ -211,7 +212,7 @@ _MECHANISM_COLUMNS = {
     "own E_r": ("own_entropy_nats", 1),
     "own extent, packets": ("own_extent_pkts", 1),
 }
-"""Columns of this table: the heading, and then the column of the data set with a factor for its values."""
+"""Columns of the table of mechanisms: the heading, and then the column of the data set with a factor for its values."""
 
 
 def _data_section() -> str:

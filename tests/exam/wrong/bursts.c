@@ -10,7 +10,7 @@ static u32 bursts_ssthresh(struct sock *sk)
 
 static void bursts_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
-	/* One second with almost nothing, then one second with everything */
+	/* One second with two packets per window, then one second with thousands */
 	tcp_snd_cwnd_set(tcp_sk(sk), (tcp_jiffies32 / HZ) & 1 ? 2 : 16384);
 }
 

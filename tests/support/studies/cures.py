@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study of cures, which tests check and draw. No number is measured."""
+"""Invented results of the study of cures, which tests check and draw. The numbers are not measured."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CAPACITY_BPS = 95e6
 ROOM_BYTES = CAPACITY_BPS * AFTER_S / 8
 SPURIOUS_LEFT = {NONE: 1.0, "notify": 0.0, "notify-ahead": 0.05, "notify-late": 0.9, "notify-lossy": 0.5,
                  "ncr-careful": 0.0, "pr": 0.0}  # fmt: skip
-"""Share of the spurious retransmissions that remain with a variant. Variants that are not listed leave all, or none if
-they keep the order."""
+"""Share of the spurious retransmissions that remain with a variant. With variants that are not listed, all spurious
+retransmissions remain, or none if the variant keeps the order."""
 
 
 def frames(**changed: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
         late /= 20
     late = min(late, SHORT.get(variant, late))
     spurious = late * (0.5 if tcp == "classic" else 0.1) * SPURIOUS_LEFT.get(variant, 0.0 if ordered else 1.0)
-    # If classic TCP takes a change for loss, it loses a tenth of 5 s; the others lose almost nothing.
+    # A classic TCP that mistakes a change for loss loses a tenth of 5 s; the other TCPs lose almost nothing.
     lost_bytes = ROOM_BYTES * (0.1 if tcp == "classic" else 0.001) if spurious else 0.0
     if variant in ("scheduled", "emptied"):
         lost_bytes = ROOM_BYTES * (0.05 if variant == "emptied" else 0.002)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study, which tests check and draw. No number is measured."""
+"""Invented results of the study, which tests check and draw. The numbers are not measured."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GOODPUT_BPS = {
     "bbr_handover-defer": 240e6, "cubic_handover-marks": 200e6, "dctcp-ecn-fq_codel": 100e6,
     "cubic-ecn-fq_codel": 45e6, "cubic-nosack": 15e6, "cubic-fq_codel": 40e6, "bbr3": 215e6, "bbr3_handover": 225e6,
 }  # fmt: skip
-"""Goodput at peak as the study reports or proposes. Algorithms that it does not name get CUBIC's goodput."""
+"""Goodput at peak, as the study reports or proposes it. Algorithms that the study does not name get CUBIC's goodput."""
 
 OFF_PEAK_BPS = {"reno": 120e6, "cubic": 165e6, "bbr": 225e6, "reno-fq": 121e6, "cubic-fq": 166e6}
 
@@ -77,7 +77,7 @@ def pings(
     on average.
     """
     random = np.random.default_rng(seed)
-    # Before each reconfiguration the base is about 30 ms and steps by 3 ms at least.
+    # Before each reconfiguration the base is about 30 ms, and it changes by at least 3 ms.
     changes_ns = np.arange(12 * S, seconds * S, 15 * S)
     base_ms = np.resize([28.0, 32.0, 25.0, 30.0], len(changes_ns) + 1)
     sent_ns = np.arange(0, seconds * S, spacing_ns, dtype="int64")
@@ -90,14 +90,14 @@ def pings(
     for number, t_ns in enumerate(changes_ns.tolist()):
         if number % 7 in loses:
             lost[np.searchsorted(sent_ns, t_ns + spacing_ns * (spacing_ns < S // 2))] = True
-    # One reconfiguration of the study's worst kind.
+    # One reconfiguration is of the study's worst kind.
     worst = (slot == 5) & (since_ns < spacing_ns)
     rtt_ms = np.where(worst, 80.0, rtt_ms)
     return Pings(seed, Probes(sent_ns, np.where(lost, np.nan, rtt_ms * MS)), changes_ns, seconds * S)
 
 
 def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
-    """Every tenth test; medians as given, from 10 to 370 and from 5 to 50 Mbit/s."""
+    """Every tenth test, with medians as given; values from 10 to 370 and from 5 to 50 Mbit/s."""
     at = pd.to_datetime(runs.capacity_instants()[::10], utc=True)
     half = len(at) // 2
     frame = pd.DataFrame({"test": np.arange(len(at)) + 1, "at": at})
@@ -142,13 +142,13 @@ def traces() -> dict[tuple[str, str], list[Trace]]:
 
 @cache
 def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] = SLOTS_BPS) -> Trace:
-    """BBR: a rate for each slot, 250, then 350, then 200, and an estimate 4 % above it.
+    """BBR has a rate for each slot: 250, then 350, then 200 Mbit/s. Its bandwidth estimate is 4 % above the rate.
 
-    Others: 240 Mbit/s at first, 50 within the next second, and then their own rate. They cut the window at each
-    reconfiguration, except at the first two of four, where isolated losses cause the cuts.
+    Other congestion controls have 240 Mbit/s at first, 50 Mbit/s within the next second, and then their own rate. They
+    cut the window at each reconfiguration, except at the first two of four, where isolated losses cause the cuts.
 
-    Off-peak there is neither that fall nor a loss. CUBIC with SACK loses two more packets, each alone, which cause no
-    cut; its rate rises after each cut.
+    Off-peak, a session has neither that fall nor a loss. CUBIC with SACK loses two more packets, each alone, which
+    cause no cut; its rate rises after each cut.
     """
     t_s = np.arange(0, 60, 0.5)
     changes_ns = np.array([12, 27, 42, 57]) * S
@@ -189,7 +189,7 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
 
 
 def climbing_bps(t_s: np.ndarray) -> np.ndarray:
-    """From 50 Mbit/s at 3 s on, 4 Mbit/s more each second; at 8, 27 and 42 s it falls to 0.6 of what it was."""
+    """Goodput is 50 Mbit/s at 3 s, and rises by 4 Mbit/s per second; at 8, 27 and 42 s it falls to 0.6 of its value."""
     rate_bps, found = 50e6, []
     for at_s in t_s.tolist():
         if at_s in (8.0, 27.0, 42.0):
@@ -214,7 +214,7 @@ def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.nda
 
 
 def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
-    """Each variant beside CUBIC; `cubic` sets CUBIC's goodput beside some of them."""
+    """Rows of each variant beside CUBIC; `cubic` sets CUBIC's goodput beside some variants."""
     left = CUBIC_BESIDE | (cubic or {})
     rows = []
     for variant in variants.VARIANTS:
@@ -243,7 +243,7 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """The right schedule brings all of the gain, and one that is 4 s late or more brings none."""
+    """With the right schedule the whole gain remains, and with a schedule that is 4 s late or more, none remains."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:
@@ -281,7 +281,7 @@ def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.
 
 
 def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
-    """CUBIC shares with others; BBR takes its full rate."""
+    """CUBIC shares its rate with others; BBR takes its full rate."""
     rows = []
     for customers in questions.CUSTOMERS:
         for name, rate_bps in (("cubic", 220e6 / (customers + 1)), ("bbr", bbr_bps)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study of programs, which tests check and draw. No number is measured."""
+"""Invented results of the study of programs, which tests check and draw. The numbers are not measured."""
 
 from __future__ import annotations
 

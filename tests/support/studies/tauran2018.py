@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study, which tests check and draw. No number is measured."""
+"""Invented results of the study, which tests check and draw. The numbers are not measured."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEPT = {
     ("reno", False): (1.2, 1.2), ("cubic", False): (1.0, 1.0), ("hybla", False): (0.9, 0.6),
     ("reno", True): (0.9, 0.8), ("cubic", True): (0.85, 0.6), ("hybla", True): (0.9, 0.8),
 }  # fmt: skip
-"""Share of it that remains with delayed ACKs."""
+"""Share of this goodput that remains with delayed ACKs."""
 
 RETRANSMISSIONS = {"reno": (1100, 700), "cubic": (1300, 800), "hybla": (7000, 20000)}
 
@@ -57,7 +57,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def sessions() -> pd.DataFrame:
-    """Rows in the form of `results.sessions`. Seed n makes most values n % larger, in all groups alike."""
+    """Rows in the form of `results.sessions`. Seed n makes most values n % larger, equally in all groups."""
     rows = []
     for control, ordered, delayed, snr_db, seed in itertools.product(
         ALGORITHMS, (False, True), (ON, OFF), SNRS_DB, range(1, SEEDS + 1)
@@ -92,7 +92,7 @@ def _between(ends: tuple[float, float], snr_db: float) -> float:
 
 
 def codewords() -> pd.DataFrame:
-    """Half is decoded at once, half of the rest at each retransmission."""
+    """50 %, 25 %, 15 % and 10 % of the decoded codewords need zero, one, two and three retransmissions."""
     rows = []
     for snr_db, seed in itertools.product(SNRS_DB, range(1, SEEDS + 1)):
         lost_ratio = 0.06 * (0.1 ** ((snr_db - 7) / 6))
@@ -108,8 +108,8 @@ def trace(
 ) -> Trace:  # fmt: skip
     """A window that doubles every `doubles_s` up to 4,000 packets. The RTO is Linux's floor in every other sample.
 
-    Of 1,000 ACKs of two segments, the given share has waited for `late_ms`, the others for 1 ms. In a share `growing`
-    of the samples the sender recovers from a loss.
+    The given share of 1,000 ACKs of two segments has waited for `late_ms`, and the other ACKs for 1 ms. In a share
+    `growing` of the samples the sender recovers from a loss.
     """
     t_s = np.arange(0, 60, 0.05)
     cwnd_pkts = np.minimum(10 * 2 ** (t_s / doubles_s), 4000)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Invented results of the study in the study engine's form, which tests check and draw.
 
-Reordering is by closed forms, smooth down to no jitter; throughput is a curve that a test chooses.
+Reordering follows closed forms, smooth down to no jitter; throughput is a curve that a test chooses.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def entropy_nats(distribution: str, jitter_ms: float) -> float:
     """E_r is 0 without jitter, has the study's values 0.75 and 3.3 at its two jitters, and grows logarithmically
     beyond.
 
-    ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from the two values. The other
-    distributions differ by their differential entropies.
+    The formula is ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from the two values.
+    The other distributions differ by their differential entropies.
     """
     at_two = [math.expm1(nats) for nats in (0.75, 3.3)]
     power = math.log(at_two[1] / at_two[0]) / math.log(0.8585 / 0.075)
@@ -80,7 +80,7 @@ def probe_rows(
 
 
 def shape_rows() -> pd.DataFrame:
-    """Rows of the group `shapes`; their whole runs are not made up."""
+    """Rows of the group `shapes`; their whole runs are not synthesised."""
     rates = (runs.SHAPED, runs.UNSHAPED)
     return pd.concat([probe_rows((runs.SHAPE_US,)).assign(rate=rate) for rate in rates], ignore_index=True)
 

@@ -11,7 +11,7 @@ from leowarp.study.sweep.batch import Batch, results_of
 
 
 class Kill(BaseException):
-    """Stands for SIGKILL: nothing may catch it."""
+    """Stands for SIGKILL: no code may catch it."""
 
 
 class InProcess:
@@ -92,7 +92,7 @@ class InThisProcess:
 
 
 def result(place):
-    """Data of a run. The columns differ, so that the data set must sometimes be rewritten."""
+    """Data of a run. Columns differ between runs, so that the data set must sometimes be rewritten."""
     flow = {"flow": 0, "goodput_mean_bps": 1.5 if place % 2 else 7, "srtt_p50_us": None if place % 3 else 1.0}
     return {"summary": {"flows": [flow]}, "costs": {"cpu_s": 0.1}, "warnings": [], "error": None}
 
@@ -106,8 +106,8 @@ class Unsynced:
 
 
 class Disk(Unsynced):
-    """`os` for `disk`, with a kill at the n-th modifying call: before it, after it, or half-way. A Ctrl-C before the
-    call can also be simulated."""
+    """A replacement of `os` for `disk`, with a kill at the n-th modifying call: before it, after it, or half-way. A
+    Ctrl-C before the call can also be simulated."""
 
     CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
 

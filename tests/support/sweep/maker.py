@@ -2,7 +2,8 @@
 """Makes runs that boot no guest, records them, and behaves as their seed says.
 
 A file `seed-<N>` in the maker's folder sets the behaviour of the run with that seed: `fail`, `host`, `raise`, `kill` or
-`kill-once`. A file `most` holds the last line number of `made` whose run continues. Later runs wait until it grows.
+`kill-once`. A file `most` holds the number of the last line of `made` whose run continues. Later runs wait until this
+number grows.
 """
 
 import os
@@ -21,7 +22,7 @@ TESTS = Path(__file__).parents[2]
 
 
 def let_workers_import(monkeypatch):
-    """Workers get the maker pickled, and must find its class: they inherit the environment, not pytest's path."""
+    """Workers get the maker pickled, and must find its class: they inherit the environment, but not pytest's path."""
     paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
 
@@ -41,9 +42,10 @@ class Made:
 
 @dataclass(frozen=True)
 class FakeMaker:
-    """A `leowarp.study.sweep.maker.Maker`.
+    """A stand-in for `leowarp.study.sweep.maker.Maker`.
 
-    folder: Its file `made` gets a line for each started run. It may hold the files that control runs.
+    folder: The maker's file `made` in this folder gets a line for each started run. The folder may hold the files that
+        control runs.
     die: Function by which a run kills its worker. Another function is needed if the worker is the test process itself.
     """
 
@@ -57,7 +59,7 @@ class FakeMaker:
             yield self._made(index, plan, out[index])
 
     def image_sha256(self, kernel, on_message=None, on_progress=None):
-        # Workers call this without a text for the display.
+        # Workers call the maker without a function for messages.
         in_worker = on_message is None and (self.folder / "worker-image").exists()
         image = self.folder / ("worker-image" if in_worker else "image")
         return ("k" * 64, image.read_text() if image.exists() else "a" * 64)

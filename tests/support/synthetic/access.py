@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A synthetic run over an access link, in which every number is known: for tests and for figures.
+"""A synthetic run over an access link, in which every number is known; for tests and for figures.
 
 The run lasts 60 s; the path changes at 12, 27, 42 and 57 s. Every true value is a constant in this file or follows from
 these lines:
 
-- Down (gateway to terminal) the base delay is 15, 22, 16, 20 and 18 ms, slot by slot. Every other millisecond has 1 ms
-  more. For 100 ms from each change on, the delay is 60 ms. Up it is 10 ms. Capacity down is 40 Mbit/s, and 20 from 27 s
-  on.
-- Flow 0 is a ping from the dish every 100 ms. Its round trip is the delay up, the base delay down and the spike,
+- Down (gateway to terminal), the base delay is 15, 22, 16, 20 and 18 ms, slot by slot. Every other millisecond has 1 ms
+  more. For 100 ms from each change on, the delay is 60 ms. Up, the delay is 10 ms. The capacity down is 40 Mbit/s, and
+  20 Mbit/s from 27 s on.
+- Flow 0 is a ping from the dish every 100 ms. The ping's round trip is the delay up, the base delay down and the spike,
   without jitter (probes leave at even milliseconds). Lost probes: the probe at each change, the probe after the change
   at 27 s, and one at 35 s.
-- Flows 1 and 2 are TCP from the server. One sends a packet of 1448 bytes every 2 ms from 0 s on. The other sends one
-  every 6 ms from 10 s to 40 s, when it ends. Each packet is acknowledged when it arrives; ACKs take 10 ms. On the link,
-  flow 1 loses the packet sent 100 ms after each change except the last. At a full queue it loses two packets in a row
-  at 50 s. Each lost packet is sent again 200 ms later.
+- Flows 1 and 2 are TCP from the server. One sends a packet of 1448 bytes every 2 ms from 0 s on. The other flow sends a
+  packet every 6 ms from 10 s to 40 s, when it ends. Each packet is acknowledged when it arrives; ACKs take 10 ms. On
+  the link, flow 1 loses the packet sent 100 ms after each change except the last. At a full queue, flow 1 loses two
+  packets in a row at 50 s. Each lost packet is retransmitted 200 ms later.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ stop = "40 s"
 def write_synthetic_access(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     """Writes the run described at the top of this file, without metrics and report; returns its directory.
 
-    `toml` is the scenario of its plan. It does not affect the tables.
+    `toml` is the scenario of its plan. The scenario does not affect the tables.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -164,7 +164,7 @@ def routes() -> pa.Table:
 
 
 def timeline() -> pa.Table:
-    """`20-timeline.parquet` as far as metrics read it: links, tables of capacity and channel, routes, paths."""
+    """`20-timeline.parquet` with the events that metrics read: links, tables of capacity and channel, routes, paths."""
     rows: list[dict[str, Any]] = [
         {"t_ns": 0, "event": "link", "a": a, "b": b, "kind": kind, "up": True, "overhead_bytes": 14}
         for a, b, kind in LINKS
@@ -229,7 +229,7 @@ def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_at(data: pd.DataFrame) -> np.ndarray:
-    """The time by which each packet and all earlier ones had arrived, in increasing order."""
+    """The time by which each packet and all earlier packets had arrived, in increasing order."""
     first = data.dropna(subset="received_ns").groupby("number")["received_ns"].min().astype("int64")
     complete = first.reindex(range(int(data["number"].max()) + 1))
     missing = complete.isna().to_numpy()
@@ -288,7 +288,7 @@ def bins(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def drop_rows(flows: dict[int, pd.DataFrame]) -> pd.DataFrame:
-    """Every lost packet: those of the TCP flows, and requests of the pings."""
+    """Every lost packet: packets of the TCP flows, and requests of the pings."""
     pieces = [
         pd.DataFrame({"t_ns": lost["sent_ns"], "direction": DOWN, "cause": lost["drop_cause"], "flow": flow,
                       "flow_direction": DATA})

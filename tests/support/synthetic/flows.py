@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run with many flows, or over another medium. It copies the flow in the tables of `run.py` for each flow
-of the plan, and uses the names of the plan's stations.
+"""The synthetic run with many flows, or over another medium. For each flow of the plan, the module copies the flow in
+the tables of `run.py`, and uses the names of the plan's stations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from leowarp.base import layout
 from support.synthetic.run import STATIONS
 
 WINDOW = 1
-"""Bit of `stored_because`: near a change. Copies keep late packets, losses and retransmissions, as every run must."""
+"""Bit of `stored_because`: near a change. The copies keep late packets, losses and retransmissions, as every run
+must."""
 
 ALL_COUNTED = ("offered", "delivered", "dropped_queue", "dropped_loss", "dropped_down", "held")
 
@@ -43,7 +44,7 @@ def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple
 def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
     """Writes a run of a scenario's TCP flows into a directory; returns it.
 
-    one: The run of `write_synthetic_run`, of which the tables are copied.
+    one: The run of `write_synthetic_run` whose tables are copied.
     toml: The scenario. Flow k gets the share (k % 3 + 1) / 3 of the original's bytes.
     """
     (path / layout.TRACE).mkdir(parents=True)

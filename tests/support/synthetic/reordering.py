@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reordering of the synthetic run's packets, computed directly from the definitions of RFC 4737 and RFC 5236.
 
-Independent of the crate that measures in the guest, so that the two can be compared.
+The module is independent of the crate that measures in the guest, so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def reordering_tables(
     """The tables `reordering` and `densities` of flow 0.
 
     data: `number`, `sent_ns`, `received_ns` (missing = never arrived), `is_retransmission`.
-    scopes: iterable of (scope, number, t_ns, end_ns). Sending times from t_ns up to and without end_ns.
+    scopes: iterable of (scope, number, t_ns, end_ns). A scope covers sending times from t_ns up to, but without,
+        end_ns.
     """
     first = data[~data["is_retransmission"].astype(bool)].sort_values("sent_ns", kind="stable")
     rows, bars = [], []
@@ -45,7 +46,8 @@ def reordering_tables(
 def measured(
     sent_ns: np.ndarray, received_ns: np.ndarray, payload_bytes: int, threshold_pkts: int = THRESHOLD_PKTS
 ) -> tuple[dict[str, Any], dict[int, Counter[int]]]:
-    """Scalars and histograms of one sequence of packets, numbered by sending; received_ns is nan for the lost.
+    """Scalars and histograms of one sequence of packets, numbered in order of sending; received_ns is nan for lost
+    packets.
 
     Valid only if no packet is displaced by more than the threshold. Such a packet counts as lost and shifts all others,
     which only the RFC's algorithm handles.
@@ -59,7 +61,7 @@ def measured(
     runs, in_order = np.diff([-1, *sorted(late)]) - 1, len(arrivals) - len(late)
     breaks = sorted(set(late.values()))
     ns = [int(when_ns[place]) for place in breaks]
-    # RI: the numbers that arrived at all, in order; displacement is RI minus the number (RFC 5236, 3.3).
+    # The RI are the numbers that arrived at all, in order; the displacement is RI minus the number (RFC 5236, 3.3).
     displaced = np.sort(arrivals) - arrivals
     counted = displaced[np.abs(displaced) <= threshold_pkts]
     density = Counter(int(d) for d in counted)
@@ -113,7 +115,7 @@ def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
             # This packet was given up earlier and no longer counts.
             continue
         if number > expected and len(held) == threshold_pkts:
-            # The buffer is full: the expected packets are given up, up to the first one present.
+            # If the buffer is full, the expected packets are given up, up to the first packet that is present.
             expected = min(*held, number)
         held.add(number)
         while expected in held:

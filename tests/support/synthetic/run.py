@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A synthetic run directory in which every number is known: for tests and for trying out figures.
+"""A synthetic run directory in which every number is known; for tests and for trying out figures.
 
 One sender sends a packet of 1448 bytes every millisecond for 60 s, from Madrid to Tokyo. Every true value is a constant
 in this file:
 
 - 0 s: the flow uses path 0, which takes 40 ms. From 10 s on, one of its links is 1 ms longer (41 ms).
 - 19.5 s: a queue of 15 packets stands on the link s-00-00>s-01-00 and delays each packet by 15.25 ms.
-- 20 s: the flow switches to path 1, which takes only 30 ms, and that queue is left behind. The packets sent at 19.9745
-  s to 19.9995 s (26 of them) arrive after newer ones, with extents 1, 3, 5 ... 51. From 20.08 s on, ten spurious
+- 20 s: the flow switches to path 1, which takes only 30 ms, and the queue of path 0 is left behind. The 26 packets sent
+  from 19.9745 s to 19.9995 s arrive after newer packets, with extents 1, 3, 5 ... 51. From 20.08 s on, ten spurious
   retransmissions leave, and ten DSACKs arrive.
-- 40 s: the flow switches to path 2, which takes 45 ms. It is longer, and nothing is late.
-- 50 s: three packets are dropped at a full queue. From 50.12 s on they are retransmitted, which is needed.
+- 40 s: the flow switches to path 2, which takes 45 ms. Path 2 is longer than path 1, so no packet is late.
+- 50 s: three packets are dropped at a full queue. From 50.12 s on, the three packets are retransmitted, which is
+  needed.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ congestion_control = "cubic"
 def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     """Writes the run described at the top of this file, without metrics and report; returns its directory.
 
-    `toml` is the scenario of its plan. It does not affect the tables.
+    `toml` is the scenario of its plan. The scenario does not affect the tables.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -172,7 +173,7 @@ def routes() -> pa.Table:
 
 
 def timeline() -> pa.Table:
-    """`20-timeline.parquet` as far as metrics read it: links, rates, delays, paths."""
+    """`20-timeline.parquet` with the events that metrics read: links, rates, delays, paths."""
     rows: list[dict[str, Any]] = []
     for a, b in LINKS:
         rows.append({"t_ns": 0, "event": "link", "a": a, "b": b, "kind": kind(a, b), "up": True})
@@ -192,7 +193,7 @@ def timeline() -> pa.Table:
 
 
 def path_number(t_ns: int) -> int:
-    """Path in force."""
+    """Number of the path in force."""
     return sum(t_ns >= change for change in CHANGES_NS)
 
 
@@ -256,7 +257,7 @@ def judged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_at(data: pd.DataFrame) -> np.ndarray:
-    """The time by which each packet and all earlier ones had arrived, in increasing order."""
+    """The time by which each packet and all earlier packets had arrived, in increasing order."""
     first = data[data["received_ns"].notna()].groupby("number")["received_ns"].min().astype("int64")
     complete = first.reindex(range(60_000)).astype("Int64")
     missing = complete.isna().to_numpy()
@@ -265,7 +266,7 @@ def in_order_at(data: pd.DataFrame) -> np.ndarray:
 
 
 def counters() -> pd.DataFrame:
-    """The sender's TCP counters: all 0 at the start, and the DSACKs."""
+    """The sender's TCP counters: all are 0 at the start, and then the DSACKs."""
     zero = ("TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo",
             "TCPPartialUndo", "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery",
             "TCPRenoRecovery")  # fmt: skip
@@ -364,7 +365,7 @@ def drops(data: pd.DataFrame) -> pd.DataFrame:
 
 def totals(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
     """Packet and byte counts of each direction. The path's last link holds the packets in flight at the end."""
-    count = np.zeros((2 * len(LINKS), 4), dtype="int64")  # offered, delivered, dropped, held; data bytes are frames
+    count = np.zeros((2 * len(LINKS), 4), dtype="int64")  # offered, delivered, dropped, held
     for frame, backwards in ((data, False), (acks, True)):
         for number, path in enumerate(PATHS):
             mine = frame[[path_number(t) == number for t in frame["sent_ns"]]]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthetic runs of transfers over a star of links. Every number of a run is a sum over known packets.
 
-Each station has a link to the hub, with a rate both ways. A transfer from A to B takes A > hub and hub > B, first come,
-first served. Its acknowledgements come back `BACK_NS` after each arrival and meet no queue. A packet lost at the hub is
-retransmitted `AGAIN_NS` later. No window limits a sender: packets sent faster than a link's rate wait.
+Each station has a link to the hub, with a rate in both directions. A transfer from A to B uses the directions A > hub
+and hub > B, which serve packets in order of arrival. Acknowledgements arrive at the sender `BACK_NS` after each
+arrival, and meet no queue. A packet lost at the hub is retransmitted `AGAIN_NS` later. No window limits a sender:
+packets that are sent faster than a link's rate wait.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Star:
     """A run.
 
     plan: Its flows are the transfers and, if there are connections, the program that owns them.
-    data: Every data packet, also those that arrive after the end: `flow`, `number`, `len_bytes`, `sent_ns`,
+    data: Every data packet, including packets that arrive after the end: `flow`, `number`, `len_bytes`, `sent_ns`,
         `received_ns` (missing: lost), `is_retransmission`.
     """
 
@@ -123,8 +124,8 @@ def _packets(numbered: Mapping[int, Transfer], rate_bps: int, end_ns: int) -> pd
 
 
 def _sent(number: int, each: Transfer, end_ns: int) -> pd.DataFrame:
-    """Sending times of a flow's packets. The first leaves one round trip after the flow's start, and lost packets are
-    sent twice."""
+    """Sending times of a flow's packets. The first packet leaves one round trip after the flow's start, and lost
+    packets are sent twice."""
     first_ns = each.start_ns + 2 * BACK_NS
     until_ns = min(each.stop_ns, end_ns)
     count = max(0, -(-(until_ns - first_ns) // each.gap_ns))
@@ -178,8 +179,8 @@ def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
 
 
 def _sockets(numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """A sample every 50 ms. The last one is taken when everything is acknowledged or the flow stops. SYN and FIN count
-    as a byte each."""
+    """A sample every 50 ms. The last sample is taken when everything is acknowledged or the flow stops. SYN and FIN
+    count as a byte each."""
     pieces = []
     sent, answered = (rows_by(frame["flow"].to_numpy()) for frame in (data, acks))
     for number, each in numbered.items():
@@ -284,7 +285,7 @@ def _ends(numbered: Mapping[int, Transfer], data: pd.DataFrame) -> pd.DataFrame:
 def _connection(
     data: pd.DataFrame, acks: pd.DataFrame, number: int, each: Transfer, program: int, end_ns: int
 ) -> dict[str, Any]:
-    """A connection in the form of `end.json`: its life is from its first packet to its last."""
+    """A connection in the form of `end.json`: its lifetime is from its first packet to its last."""
     seen = pd.concat([frame.loc[frame["flow"] == number, "received_ns"] for frame in (data, acks)]).dropna()
     last_ns = int(seen.max()) if len(seen) else each.start_ns
     return {"flow": number, "program": program, "kind": "tcp", "source_port": number, "destination_port": 5201,

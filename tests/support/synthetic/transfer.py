@@ -17,7 +17,7 @@ from support.synthetic.reordering import RUN, reordering_tables
 from support.synthetic.run import MS, PAYLOAD_BYTES, bins, judged, stored
 
 AGAIN_MS = 20
-"""A packet leaves each millisecond. Its retransmission, if any, leaves this much later."""
+"""A packet leaves each millisecond. A retransmission leaves this much later than its original."""
 _PROMPT_MS = st.integers(1, AGAIN_MS - 1)
 _ANY_MS = st.integers(1, 3 * AGAIN_MS)
 _PROMPT = st.tuples(_PROMPT_MS, st.none() | _ANY_MS)
@@ -28,9 +28,9 @@ _LOST = st.tuples(st.none(), st.none() | _ANY_MS)
 def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
     """Packets of a transfer in order of sending; at least one first transmission arrives.
 
-    is_told: Whether the receiver's capture can distinguish retransmissions from overtaken originals. Then no
-        retransmission overtakes its original, and the packet after a lost one arrives before the retransmission.
-        Otherwise any packet may overtake any other.
+    is_told: Whether the receiver's capture can distinguish retransmissions from overtaken originals. If so, no
+        retransmission overtakes its original, and the packet after a lost packet arrives before the retransmission. If
+        not, any packet may overtake any other.
     Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing: lost), `is_retransmission`,
         `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`; late packets and extents as the guest counts them, among
         all packets.
@@ -45,7 +45,8 @@ def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
 
 
 def packets_of(fates: list[tuple[int | None, int | None]]) -> pd.DataFrame:
-    """Fates of packets (delay in ms of the original and of its repetition; None: lost, or never sent) as a frame."""
+    """Fates of packets as a frame; a fate is the delay in ms of the original and of its repetition (None: lost, or
+    never sent)."""
     rows = list(_packets(fates))
     frame = pd.DataFrame(rows, columns=["number", "sent_ns", "received_ns", "is_retransmission", "is_spurious"])
     frame = frame.astype({"received_ns": "Int64", "is_spurious": object})
@@ -82,7 +83,7 @@ def _table(name: str, frame: pd.DataFrame, end_ns: int) -> pa.Table:
 
 
 def arrivals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Packets in order of arrival; if two arrive at once, the earlier sent one is first."""
+    """Packets in order of arrival; if two packets arrive at once, the packet that was sent earlier is first."""
     return frame[frame["received_ns"].notna()].sort_values("received_ns", kind="stable")
 
 

@@ -38,7 +38,7 @@ def complete(path: Path) -> Path:
 
 
 def stand_in_for_a_second_run(whole: Path):
-    """A replacement for `leowarp.run`: a second run of the plan gives the content of `whole`."""
+    """A replacement for `leowarp.run`: the second run of a plan has the content of `whole`."""
 
     def run(plan, set_, out, **options):
         # The copy is a run without a report, and has other costs.

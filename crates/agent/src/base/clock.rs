@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guest's virtual clock. Reading the clock costs a process 256 ns of virtual time. The agent therefore reads it
-//! only where a result depends on it. Sleeps end at absolute times.
+//! The guest's virtual clock. Reading the clock costs a process 256 ns of virtual time. The agent therefore reads the
+//! clock only where a result depends on the time. Sleeps end at absolute times.
 
 use crate::base::error::{Error, Result};
 
@@ -81,8 +81,8 @@ pub fn sleep(duration_ns: i64) -> Result<()> {
     Clock { start_ns: read(libc::CLOCK_MONOTONIC), real_less_monotonic_ns: 0 }.sleep_until(duration_ns).map(|_| ())
 }
 
-/// Removes the slack of timers. The default of 50 us would delay the end of sleeps. Threads that are created later
-/// inherit this setting.
+/// Removes the slack of the calling thread's timers. The default slack of 50 us would delay the end of sleeps. Threads
+/// that are created later inherit this setting.
 pub fn disable_timer_slack() -> Result<()> {
     // SAFETY: this is a plain system call.
     crate::base::error::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }, "set the timer slack")

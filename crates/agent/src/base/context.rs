@@ -45,7 +45,7 @@ fn header(setup: &Setup) -> Map<String, Value> {
     header
 }
 
-/// For both directions of a link: the sending node, the receiving node and the kind of link.
+/// One value for each direction of a link: the sending node, the receiving node and the kind of link.
 fn directions(setup: &Setup, link: &Link) -> [Value; 2] {
     let (a, b) = (&setup.nodes[link.a].name, &setup.nodes[link.b].name);
     let kind = format!("{:?}", link.kind).to_lowercase();

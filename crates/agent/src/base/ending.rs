@@ -33,7 +33,7 @@ impl Ending {
         self.end_ns.store(t_ns, SeqCst);
     }
 
-    /// Whether a flow should record the time of its end, and then ring.
+    /// Whether a flow should record the time of its end, and then ring the bell.
     pub fn is_watched(&self) -> bool {
         self.is_watched
     }
@@ -50,8 +50,8 @@ impl Ending {
         unsafe { libc::syscall(libc::SYS_futex, self.rung.as_ptr(), WAKE, i32::MAX) };
     }
 
-    /// Sleeps until a run time, or until the bell has rung more than `rung` times since the start. Returns false in the
-    /// latter case.
+    /// Sleeps until a run time, or until the bell has rung more than `rung` times since the start. Returns false if the
+    /// bell ended the sleep.
     pub fn sleep_until(&self, clock: Clock, t_ns: i64, rung: u32) -> Result<bool> {
         let when = clock.monotonic(t_ns);
         let nobody = std::ptr::null::<u32>();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors. Each is printed once on the guest's standard output, as `leowarp: {"error": ..., "hint": ...}`.
+//! Errors of the agent. Each error is printed once on the guest's standard output, as `leowarp: {"error": ..., "hint":
+//! ...}`.
 
 use std::io;
 

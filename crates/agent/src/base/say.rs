@@ -24,11 +24,11 @@ pub fn power_off() -> ! {
         libc::sync();
         libc::reboot(libc::RB_POWER_OFF);
     }
-    // If the calls return, this process is not the init of a guest but a test on a host.
+    // If the system calls return, this process is not the init of a guest but a test on a host.
     std::process::exit(1)
 }
 
-/// Reports panics as errors. They are bugs in the agent.
+/// Reports panics as errors. A panic is a bug in the agent.
 pub fn hook_panics() {
     std::panic::set_hook(Box::new(|info| {
         fail(&Error::Broken(format!("the agent broke: {info}")));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Files of the output directory, which is the agent's working directory. Only `write` reports that the host's disk is
-//! full (hostfs). Each write is therefore checked, and nothing is left to `close`.
+//! full (hostfs); `close` does not. Each write is therefore checked, and no data is left to be written by `close`.
 
 use crate::base::error::{Error, Result};
 use leowarp_timeline::record::{header, Record};
@@ -26,7 +26,8 @@ impl Output {
         Ok(Self { name: name.into(), file, buffer: Vec::with_capacity(BUFFER_BYTES + 4096) })
     }
 
-    /// Buffer to which callers append the next bytes. They must call [`Output::relieve`] afterwards.
+    /// Buffer to which callers append the next bytes. Callers must call [`Output::relieve`] after they have appended
+    /// bytes.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }

@@ -151,7 +151,7 @@ impl Sender {
     }
 }
 
-/// Flow and number of the request that a packet answers. `packet` has no IP header if the socket is one of IPv6.
+/// Flow and number of the request that a packet answers. `packet` has no IP header if the socket is an IPv6 socket.
 fn answers(packet: &[u8], is_ipv6: bool) -> Option<(u16, u16)> {
     let head_bytes = if is_ipv6 { 0 } else { 4 * usize::from(packet.first()? & 15) };
     let icmp = packet.get(head_bytes..)?;

@@ -29,7 +29,7 @@ pub struct Probe {
     pub flow: usize,
     kind: FlowKind,
     socket: OwnedFd,
-    /// Socket at the destination. It keeps the port open.
+    /// Socket at the destination. The socket keeps the destination port open.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
     /// For a ping: the sum of the packet's 16-bit words, without its checksum and its number. None = over IPv6, where
@@ -103,7 +103,8 @@ impl Probe {
                         socket::set(fd.as_raw_fd(), SOL_RAW, ICMP_FILTER, &unwanted, attempt)?;
                     }
                     if from.joins.is_some() {
-                        // else it would leave with the address, and by the wire, of the host that this one joins
+                        // without the bind, packets would leave with the address, and over the wire, of the host that
+                        // this host joins
                         socket::bind(&fd, &socket::address(from.address, 0))?;
                     }
                     Ok(fd)
@@ -182,7 +183,7 @@ impl Probe {
         self.socket.try_clone().map_err(failed)
     }
 
-    /// Descriptor of the socket, which stays its owner.
+    /// Descriptor of the socket. The socket still owns the descriptor.
     pub fn raw(&self) -> i32 {
         self.socket.as_raw_fd()
     }

@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// After SIGTERM, a program has this long to end before it receives SIGKILL.
 pub const GRACE_NS: i64 = 1_000_000_000;
-/// If the programs have more processes and threads than this, one of them is assumed to fork without end. The agent
-/// itself has three threads per flow. Each process of the guest is also a process on the machine that runs the guest,
-/// and that machine's kernel would refuse many more.
+/// If the programs have more processes and threads than this number, one of them is assumed to fork without end. The
+/// agent itself has three threads per flow. Each process of the guest is also a process on the machine that runs the
+/// guest, and that machine's kernel would refuse many more.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
@@ -360,7 +360,7 @@ impl Role {
 /// Sends a signal to a program and to its child processes. Child processes that started a session of their own do not
 /// receive it.
 fn signal_group(pid: i32, signal: i32) {
-    // SAFETY: this is a plain system call. ESRCH means that all processes of the group have ended.
+    // SAFETY: this is a plain system call. The error ESRCH means that all processes of the group have ended.
     unsafe { libc::kill(-pid, signal) };
 }
 

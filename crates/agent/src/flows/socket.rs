@@ -92,8 +92,8 @@ pub fn set<T>(fd: i32, level: i32, option: i32, value: &T, attempt: &str) -> Res
 /// The struct consists of integers, without padding.
 pub unsafe trait Plain: Copy {}
 
-/// Reads a socket option that is a struct. Also returns the number of bytes that the kernel wrote. In all other bytes
-/// every bit is set. On failure, returns the errno.
+/// Reads a socket option that is a struct. Also returns the number of bytes that the kernel wrote. In all bytes that
+/// the kernel did not write, every bit is set. On failure, returns the errno.
 pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T, usize), i32> {
     let mut value = MaybeUninit::<T>::uninit();
     let mut size = size_of::<T>() as u32;

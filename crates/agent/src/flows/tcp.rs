@@ -7,13 +7,12 @@
 //! the program's reading rate (`tcp_rcv_space_adjust`) is then the same as if the program read everything immediately.
 //! The receiver still sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
-//! If the receiver delays its acknowledgements, the reader wakes only for every quarter of the window. If the reader
-//! read all data, it would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its
-//! timer.
+//! If the receiver delays its acknowledgements, the reader wakes only when a quarter of the window can be read. If the
+//! reader read all data, it would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait
+//! for its timer.
 //!
-//! The sender is the kernel's TCP itself, so the stream is real TCP.
-//! Implements RFC 4737, 5 (resemblance to TCP).
-//! Implements RFC 4737, 6 (TCP-like streams).
+//! The sender is the kernel's own TCP. Implements RFC 4737, 5 (resemblance to TCP). Implements RFC 4737, 6 (TCP-like
+//! streams).
 
 use super::socket::{self, Address};
 use super::tcp_info;
@@ -30,15 +29,15 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// The receiver's window divided by the amount of data that wakes the reader: without delayed acknowledgements, then
-/// with them.
+/// The receiver's window divided by the amount of data that wakes the reader: the first constant without delayed
+/// acknowledgements, the second with them.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
 /// Number of times that one system call writes the same piece. The piece is small enough for the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
-/// Number of bytes read per system call: while the window may still grow, then afterwards.
+/// Number of bytes read per system call: the first constant while the window may still grow, the second afterwards.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
 /// If an application has a rate, it writes at this interval. If one segment takes longer, it writes segment by segment.
@@ -54,11 +53,11 @@ struct Shared {
     listener: OwnedFd,
     /// The accepted socket; -1 = not accepted yet.
     receiver: AtomicI32,
-    /// The connection is of Multipath TCP: the sockets have several subflows below them.
+    /// Whether the connection uses Multipath TCP: its sockets then have several subflows below them.
     is_mptcp: bool,
     /// Payload that the receiver of Multipath TCP had in order when the transfer was stopped; u64::MAX = not stopped yet.
     connection_bytes: AtomicU64,
-    /// The receiver delays its acknowledgements from the first segment on.
+    /// Whether the receiver delays its acknowledgements from the first segment on.
     delays_acks: bool,
     /// Payload of a full segment.
     segment_bytes: u64,
@@ -91,7 +90,7 @@ impl Transfer {
         let spec = &setup.flows[flow];
         let name = spec.congestion_control.as_deref().unwrap_or_default();
         let at = |host: usize, port: u16| match setup.hosts[host].address {
-            // subflows arrive at other addresses of the host, too
+            // subflows also arrive at other addresses of the host
             ip if spec.is_mptcp && host == spec.destination => socket::address(any(ip), port + flow as u16),
             ip => socket::address(ip, port + flow as u16),
         };
@@ -190,12 +189,12 @@ impl Transfer {
         if self.shared.stop.swap(true, SeqCst) || self.shared.ended.load(SeqCst) {
             return;
         }
-        // When the writer is interrupted, it resets the connection. SAFETY: the thread still exists, because it sets
-        // `ended` before it ends.
+        // The signal interrupts the writer, which then resets the connection. SAFETY: the thread still exists, because
+        // it sets `ended` before it ends.
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
     }
 
-    /// Whether the transfer was cut off, so that nothing is left to sample.
+    /// Whether the transfer was cut off, so that its sockets have no state left to sample.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.load(SeqCst)
     }
@@ -216,12 +215,12 @@ impl Transfer {
         self.receiver().map_or(Ok(0), told)
     }
 
-    /// Whether the connection is of Multipath TCP.
+    /// Whether the connection uses Multipath TCP.
     pub fn is_mptcp(&self) -> bool {
         self.shared.is_mptcp
     }
 
-    /// Keeps what the receiver of Multipath TCP has in order now, before the transfer is stopped.
+    /// Stores the number of bytes that the receiver of Multipath TCP has in order now, before the transfer is stopped.
     pub fn note_connection(&self) -> Result<()> {
         if self.shared.is_mptcp && self.connection_bytes().is_none() {
             self.shared.connection_bytes.store(self.received_bytes()?, SeqCst);
@@ -234,7 +233,8 @@ impl Transfer {
         Some(self.shared.connection_bytes.load(SeqCst)).filter(|&bytes| bytes != u64::MAX)
     }
 
-    /// Marks packets of one end. These are the data packets if `data` is set, else the acknowledgements.
+    /// Marks packets of one end of the connection. If `data` is set, marks the data packets; otherwise, the
+    /// acknowledgements.
     pub fn set_tos(&self, data: bool, tos: u8) -> Result<()> {
         if data {
             return if self.shared.ended.load(SeqCst) {
@@ -248,7 +248,7 @@ impl Transfer {
     }
 }
 
-/// The address that stands for all of a host, of the same family.
+/// The wildcard address of the same family, which stands for all addresses of a host.
 fn any(ip: IpAddr) -> IpAddr {
     if ip.is_ipv6() {
         Ipv6Addr::UNSPECIFIED.into()
@@ -299,8 +299,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
-        // Computing takes no virtual time. There are therefore no data yet, unless some arrived at the very instant at
-        // which the handshake ended.
+        // Computing takes no virtual time. No data have therefore arrived yet, unless some arrived at the very instant
+        // at which the handshake ended.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }
@@ -327,10 +327,11 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
             shared.note_end(clock, ending);
             shared.complete_ns.store(shared.end_ns.load(SeqCst), SeqCst);
         } else if n == 0 && shared.is_mptcp {
-            // Packets of a subflow do not say when the connection's data are complete
+            // Packets of a single subflow do not show when the connection's data are complete
             shared.complete_ns.store(clock.now_ns(), SeqCst);
         }
-        // The stream ended or was reset. In both cases the sender is done. The socket stays open for its last sample.
+        // The stream ended or was reset. In both cases, the sender has finished. The socket stays open for its last
+        // sample.
         libc::shutdown(fd, libc::SHUT_WR);
     }
 }

@@ -11,8 +11,8 @@ use std::os::unix::fs::FileExt;
 
 /// `struct tcp_info` of Linux 6.12 (include/uapi/linux/tcp.h), with the kernel's names. libc's struct lacks the byte
 /// with `tcpi_delivery_rate_app_limited`. New versions only append fields, so an older kernel fills the beginning of
-/// the struct. If the kernel does not know a field, every bit of the field is set. This is the missing value of the
-/// field's column. Comments name the kernel version that added each part.
+/// the struct. If the kernel does not know a field, every bit of the field is set. In a table, a value with every bit
+/// set is a missing value. Comments name the kernel version that added each part.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct TcpInfo {
@@ -200,9 +200,9 @@ impl Infos {
         answers_of(fds, &self.buffer[..n])
     }
 
-    /// Sleeps until `monotonic_ns` on the monotonic clock. The system call that ends the sleep also reads the reports
-    /// on the sockets and the state of all links. `links` returns the latter. Returns false if the call may have
-    /// returned without sleeping.
+    /// Sleeps until `monotonic_ns` on the monotonic clock. The same system call also reads the reports on the sockets
+    /// and the state of all links. `links` returns the state of the links. Returns false if the call may have returned
+    /// without sleeping.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
@@ -292,7 +292,7 @@ struct MptcpInfo {
     after: [u64; 3],
 }
 
-// SAFETY: integers alone, without padding.
+// SAFETY: the struct consists of integers, without padding.
 unsafe impl Plain for MptcpInfo {}
 
 /// Payload that the receiving socket of a connection of Multipath TCP has in order, over all subflows.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages about connections between agent and host. They are frames of 16 bytes in little-endian order: `kind u32,
-//! number u32, value i64` (design/interfaces.md, section 4). A connection has two streams: stream 2n is at the end that
-//! opened connection n, and stream 2n + 1 at the end that accepted it.
+//! number u32, value i64` (design/interfaces.md, section 4). A connection has two streams: stream 2n at the end that
+//! opened connection n, and stream 2n + 1 at the end that accepted this connection.
 
 use crate::base::error::{Error, Result};
 
@@ -11,7 +11,7 @@ pub const FRAME_BYTES: usize = 16;
 /// Messages from the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// An outside program requests a connection. `is_answered`: a program at the far end accepts it.
+    /// An outside program requests a connection. `is_answered`: a program at the far end accepts the connection.
     Open { connection: u32, is_answered: bool },
     /// The next file of data belongs to this stream and has this size.
     Data { stream: u32, bytes: u64 },
@@ -28,16 +28,16 @@ pub enum Told {
 /// Messages to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tell {
-    /// A connection is established at the end that opened it. `took_ns` is the time since the connection's first
-    /// segment.
+    /// A connection is established at the end that opened the connection. `took_ns` is the time since the connection's
+    /// first segment.
     Connected { connection: u32, took_ns: i64 },
     /// A connection failed.
     Failed { connection: u32, errno: i32 },
     /// A connection is established at its far end.
     Accepted { connection: u32 },
-    /// This many bytes of this stream follow.
+    /// This many bytes of the stream follow.
     Data { stream: u32, bytes: usize },
-    /// This number of bytes of this stream have been passed to TCP.
+    /// This many bytes of the stream have been passed to TCP.
     Credit { stream: u32, bytes: usize },
     /// This stream has no more data for the host.
     End { stream: u32 },

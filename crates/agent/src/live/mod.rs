@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `leowarp live`: connections of programs on the user's machine run over TCP between two hosts of the guest. The
-//! programs' data come from the machine and return to it. Virtual time follows real time. Nothing of the run is
-//! recorded.
+//! programs' data come from the machine and return to it. Virtual time follows real time. The run records nothing.
 //!
 //! The host's half of this module is `python/leowarp/guest/live.py`.
 

@@ -39,7 +39,7 @@ struct Opening {
     began_ns: i64,
 }
 
-/// All connections, and what is needed to serve them.
+/// All connections, and the state needed to serve them.
 pub struct Relay {
     spec: setup::Live,
     console: File,
@@ -56,7 +56,7 @@ pub struct Relay {
     /// A bound socket that does not listen. A connection to it is refused, as by a machine on which no program listens.
     _closed: OwnedFd,
     closed_port: u16,
-    /// Whether an end delays its acknowledgements: the end that opens connections, then the end that accepts them.
+    /// Whether each end delays its acknowledgements; the end that opens connections is first.
     delays_acks: [bool; 2],
     /// Number of steps at which the guest still need not wait for the host.
     spare_steps: u64,
@@ -185,7 +185,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Carries out one message. It may name a stream that has ended meanwhile.
+    /// Carries out one message. The message may name a stream that has ended in the meantime.
     fn obey_one(&mut self, told: Told, buffer: &mut [u8], clock: Clock) -> Result<()> {
         match told {
             Told::Open { connection, is_answered } => self.connect(connection, is_answered, clock),
@@ -206,7 +206,7 @@ impl Relay {
                 self.serve(stream, buffer)
             }
             Told::Reset { stream } => {
-                // This aborts a connection whose handshake is not complete.
+                // The removal aborts a connection whose handshake is not complete.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
                     // Without the reset, the far end would mistake the next connection from this port of the host for
                     // this one.
@@ -296,7 +296,7 @@ impl Relay {
 
     fn begin(&mut self, stream: u32, fd: OwnedFd) {
         if self.delays_acks[stream as usize % 2] {
-            // This fails if the connection is already gone.
+            // The call fails if the connection is already gone.
             socket::delay_acks(fd.as_raw_fd());
         }
         self.streams.insert(stream, Stream::new(fd, self.spec.window_bytes));
@@ -372,7 +372,7 @@ fn changed<'a>(entries: &[libc::pollfd], numbers: impl Iterator<Item = &'a u32>)
     entries.iter().zip(numbers).filter(|(entry, _)| entry.revents != 0).map(|(_, &number)| number).collect()
 }
 
-/// Sets the options of both ends of a connection. Accepted sockets inherit them from the listener.
+/// Sets the options of a socket at either end of a connection. Accepted sockets inherit the options from the listener.
 fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
     // Nagle's algorithm is off, because the agent cannot know whether the outside program would use it.
     socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32, "set TCP_NODELAY")?;

@@ -124,7 +124,7 @@ impl Stream {
         }
         self.waiting_bytes -= moved;
         if self.pieces.is_empty() && self.is_last && !self.is_shut {
-            // SAFETY: this is a plain system call. If the connection is already gone, the next read reports that.
+            // SAFETY: this is a plain system call. If the connection is already gone, the next read reports the error.
             unsafe { libc::shutdown(self.raw(), libc::SHUT_WR) };
             self.is_shut = true;
         }

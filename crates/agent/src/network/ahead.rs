@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Notices that are sent before the change (`cures.notify_delay` below 0). Routes are computed from the constellation,
-//! so future changes are known.
+//! so a node can know future changes.
 
 use super::switches::{What, When};
 use super::{Before, Network};
@@ -11,9 +11,9 @@ use leowarp_timeline::event::Change;
 use leowarp_timeline::Event;
 
 impl Network<'_> {
-    /// Instants at which routes change, from the event `first` on. Each has the index of the instant's first event and
-    /// the time of its notice. Without a lead time the list is empty. If a change is too near the run's start, it has
-    /// no notice.
+    /// Instants at which routes change, from the event `first` on. Each element is the index of the instant's first
+    /// event, and the time of the notice. Without a lead time the list is empty. If a change is too near the run's
+    /// start, the list has no notice of it.
     pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
         let mut out: Vec<(usize, i64)> = Vec::new();
         if delay_ns >= 0 {
@@ -34,7 +34,7 @@ impl Network<'_> {
     }
 
     /// Notifies hosts of the changes at a future instant. To find the new paths, it applies two groups of events to a
-    /// copy: those until that instant (`until`), and those of that instant (`change`).
+    /// copy: `until`, the events before that instant, and `change`, the events of that instant.
     pub fn tell_ahead(&mut self, t_ns: i64, until: &[Event], change: &[Event]) -> Result<()> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());
@@ -91,8 +91,8 @@ impl Network<'_> {
 /// Changes a notice so that the leolink of the old direction can send it. The leolink of the new direction may not
 /// exist yet.
 ///
-/// The node uses its present queue length. The leolink adds the delay of the old direction, so the delay of the rest of
-/// the new path is corrected by the difference. Both are added modulo 2^64.
+/// The node uses its present queue length. The leolink adds the delay of the old direction instead of the new one, so
+/// the rest of the new path is corrected by the difference. All sums are modulo 2^64.
 fn ahead(cause: NoticeCause, (old_ns, new_ns): (u64, u64), lead_ns: u64) -> NoticeCause {
     let NoticeCause::Change { from, rests_ns, answer_ns } = cause else { return cause };
     let rests_ns = rests_ns.map(|(from_ns, to_ns)| (from_ns, to_ns.wrapping_add(new_ns).wrapping_sub(old_ns)));

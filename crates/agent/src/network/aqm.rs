@@ -2,10 +2,10 @@
 //! Netlink messages for the kernel's queueing disciplines that replace a leolink's fifo, and for `fq` on a host's wire
 //! (include/uapi/linux/pkt_sched.h of Linux 6.12).
 //!
-//! If a scenario omits a parameter, the kernel's default applies. Limits are the exception. The limit of the queue
-//! replaces the kernel's limits (1,000 or 10,240 packets, 32 MiB). For disciplines that count packets, a limit in bytes
-//! is converted to a number of full frames. A limit in packets is converted to the bytes of that many full frames for
-//! `red`, and to their memory for `cake`.
+//! If a scenario omits a parameter, the kernel's default applies. Limits are the exception: the limit of the queue
+//! replaces the kernel's limits (1,000 or 10,240 packets, 32 MiB). Disciplines differ in the unit of their limit. For
+//! disciplines that count packets, a limit in bytes is converted to a number of full frames. A limit in packets is
+//! converted to the bytes of that many full frames for `red`, and to the memory of that many full frames for `cake`.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
@@ -14,8 +14,8 @@ use leowarp_timeline::setup::{Queue, QueueKind};
 
 /// Limit of a queue for which none is configured.
 const UNLIMITED_PKTS: u32 = 1 << 30;
-/// Memory in the guest of a waiting frame of 1,514 bytes. This is the frame's truesize, which cake, fq_codel and fq_pie
-/// count. The value is for a datagram. A TCP segment, and any shorter packet, needs slightly less.
+/// Memory in the guest of a waiting frame of 1,514 bytes. This memory is the frame's truesize, which cake, fq_codel and
+/// fq_pie count. The value is for a datagram. A TCP segment, and any shorter packet, needs slightly less.
 const FRAME_MEMORY_BYTES: u32 = 2304;
 /// The kernel's own memory limit of fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;
@@ -112,7 +112,7 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Writes those parameters that the queue sets as netlink attributes with the given numbers. All disciplines measure
+/// Writes the parameters that the queue sets, as netlink attributes with the given numbers. All disciplines measure
 /// time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
@@ -205,7 +205,7 @@ fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     (1..31).find(passes).unwrap_or(31)
 }
 
-/// -log2 of a quotient: the probability divided by the range of the average (tc_red_eval_P).
+/// -log2 of the probability divided by the range of the average (tc_red_eval_P).
 fn probability_log(probability: f64, range_bytes: u32) -> u8 {
     let step = probability / f64::from(range_bytes);
     (0..32).find(|&k| step * 2f64.powi(k) > 1.0).unwrap_or(32) as u8

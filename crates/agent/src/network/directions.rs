@@ -7,16 +7,17 @@ use crate::network::tc::{self, Direction, Jitter, Order};
 use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Queue, QueueKind, Setup};
 use leowarp_timeline::tables;
 
-/// Whether a queueing discipline models a direction. On a jittered wire, this is only the direction to the host. A
+/// Whether a queueing discipline models a direction. On a jittered wire, only the direction to the host is modelled. A
 /// host's packets must be able to leave immediately. The capture sees packets after the host's own disciplines, and TCP
-/// counts packets that wait in these.
+/// counts packets that wait in these disciplines.
 pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
     let link = &setup.links[direction / 2];
     let sender = if direction % 2 == 0 { link.a } else { link.b };
     link.is_modelled() && (link.kind != LinkKind::Wire || setup.nodes[sender].kind != NodeKind::Host)
 }
 
-/// Refuses changes for which the disciplines would have to be rebuilt. The link would lose its queued packets.
+/// Refuses changes for which netem or the tbf would have to be rebuilt. Rebuilding would make the link lose its queued
+/// packets.
 pub fn refuse_what_netem_cannot(setup: &Setup, d: &Direction, before: Option<&Direction>) -> Result<()> {
     let Some(before) = before else { return Ok(()) };
     let has_values = |d: &Direction| setup.jitter_tables.get(d.jitter.table).is_some_and(|t| !t.values.is_empty());
@@ -65,8 +66,8 @@ pub fn initial_direction(setup: &Setup, d: usize) -> Direction {
     }
 }
 
-/// How the direction takes part in keeping packets in order. Stations number the packets that they send into space, and
-/// reorder the packets that they receive.
+/// The direction's part in keeping packets in order. Stations number the packets that they send into space, and reorder
+/// the packets that they receive.
 fn order_of(setup: &Setup, d: usize) -> Option<Order> {
     let (resequence, eliminates) = (setup.cures.resequence, setup.cures.duplicate_ns.is_some());
     if resequence.is_none() && !eliminates {

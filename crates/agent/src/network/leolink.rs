@@ -59,16 +59,16 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     tell(FORWARDING, word).map(|_| ())
 }
 
-/// Registers the links of the calling thread's namespace to which no leolink leads. These are links by netem, and
-/// wires.
+/// Registers the links of the calling thread's namespace to which no leolink leads. These links are wires and the links
+/// that netem models.
 pub fn forward_here() -> error::Result<()> {
     // the function returns false as in `set_forwarding`
     tell(FORWARDING, "here").map(|_| ())
 }
 
-/// Selects what kind of namespace is created from now on. With `of_routers`, namespaces are for nodes that only forward
-/// packets, and have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel has
-/// only one kind.
+/// Selects the kind of namespace that is created from now on. With `of_routers`, namespaces are for nodes that only
+/// forward packets, and have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel
+/// has only one kind.
 pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
@@ -90,7 +90,7 @@ pub fn open(file: &str, options: &OpenOptions) -> error::Result<Option<File>> {
     }
 }
 
-/// Writes to a file that only leowarp's guest kernel has. Returns false if the file does not exist.
+/// Writes `what` to a file that only leowarp's guest kernel has. Returns false if the file does not exist.
 fn tell(file: &str, what: impl AsRef<[u8]>) -> error::Result<bool> {
     match std::fs::write(file, &what) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
@@ -169,8 +169,8 @@ pub struct Switch {
     /// The last packet on the old direction is a marker with this number, and packets of the new direction wait for the
     /// marker at a known place. `Refused` = the reason why there is no marker. None = the cure sends no markers.
     pub marker: Option<Result<Merge, Refused>>,
-    /// Time for which packets on the new direction are also copied to the old one. `Refused` = the reason why there are
-    /// no copies. None = the cure sends no copies.
+    /// Time for which packets on the new direction are also copied to the old direction. `Refused` = the reason why
+    /// there are no copies. None = the cure sends no copies.
     pub copies_ns: Option<Result<u64, Refused>>,
     /// Time for which packets on the new direction are marked as rerouted if they may overtake others.
     pub new_way_ns: Option<u64>,
@@ -187,7 +187,7 @@ pub enum Refused {
     NoTime = 3,
 }
 
-/// The node where the old and the new path of a switch meet, and what happens there.
+/// The node where the old and the new path of a switch meet, and the handling of packets at that node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Merge {
     /// Number of the marker. Numbers begin at 1.
@@ -234,9 +234,9 @@ pub struct Notice {
 pub enum NoticeCause {
     /// A change from one direction of the node to the direction that receives this message. `answer_ns` is the time
     /// from the destination back to the host, minus the notice's own travel time. `rests_ns` holds the rests as in
-    /// [`Switch`]; None = packets that were sent before do not arrive.
+    /// [`Switch`]; None = packets that were sent before the change do not arrive.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
-    /// A false notice: nothing changed.
+    /// A false notice: no path has changed.
     False { wait_ns: u64 },
 }
 

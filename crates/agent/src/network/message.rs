@@ -40,7 +40,7 @@ const FRA_SRC: u16 = 2;
 const FRA_PRIORITY: u16 = 6;
 const FRA_TABLE: u16 = 15;
 const FR_ACT_TO_TBL: u8 = 1;
-/// Before the rules of the kernel's own tables, 32766 and 32767.
+/// The rules of leowarp come before the rules of the kernel's own tables, 32766 and 32767.
 const PRIORITY: u32 = 1000;
 
 /// One end of a link.
@@ -76,7 +76,7 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
 /// namespace is also set up. The far end cannot be set up before both ends exist (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
-    // flags that the message changes; all others stay as they are
+    // flags that the message changes; all other flags keep their values
     let changed = |i: &Interface| if i.multicast { IFF_NOARP } else { IFF_NOARP | IFF_MULTICAST };
     let describe = |batch: &mut Batch, i: &Interface| {
         batch.text(IFLA_IFNAME, &i.name).attribute(IFLA_ADDRESS, &i.mac).u32(IFLA_MTU, i.mtu_bytes);
@@ -189,9 +189,9 @@ pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     quickack(batch, hop.quickack);
 }
 
-/// The same for packets from `source` alone, by a table of their own.
+/// Same as `default_route`, but only for packets from `source`, by a routing table of their own.
 pub fn default_route_of(batch: &mut Batch, table: u32, source: IpAddr, hop: Hop) {
-    // struct fib_rule_hdr begins as rtmsg does, with the length of the source's prefix at 2
+    // struct fib_rule_hdr begins like struct rtmsg, with the prefix length of the source at offset 2
     let rule = [family(source), 0, whole_prefix(source), 0, 0, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
     batch.message(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &rule);
     with_address(batch, FRA_SRC, source).u32(FRA_TABLE, table).u32(FRA_PRIORITY, PRIORITY);

@@ -8,8 +8,8 @@
 //! packets.
 //!
 //! All events of an instant are converted to rounds of batches. In each round, each namespace receives one message
-//! batch in one system call. The rounds create the first ends of new links, then their second ends, then set the first
-//! ends up again (message::up_again); the last round does the rest.
+//! batch in one system call. The first round creates the first ends of new links, the second creates their second ends,
+//! and the third sets the first ends up again (message::up_again). The last round contains all other messages.
 
 mod ahead;
 pub mod aqm;
@@ -41,7 +41,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Table of the default route of host 0; that of host h has this number plus h. Only hosts that join another have one.
+/// Number of the routing table with the default route of host 0; the table of host h has this number plus h. Only a
+/// host that joins another host has such a table.
 const FIRST_TABLE: u32 = 1000;
 
 /// A change of the TOS value that packets from one host to another carry from now on.
@@ -75,9 +76,9 @@ pub struct Network<'a> {
     home: Namespace,
     spaces: Vec<Namespace>,
     watch: OwnedFd,
-    /// Next interface number of each namespace, by the node in `homes`.
+    /// Next free interface number in each namespace, indexed by the node in `homes`.
     next_ifindex: Vec<u32>,
-    /// Node whose namespace each node has: its own, or that of the host that its host joins.
+    /// For each node, the node whose namespace it uses: its own or, if its host joins another host, that host's node.
     homes: Vec<usize>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
@@ -97,7 +98,7 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures: the changes of the present instant.
+    /// With cures: the changes of the current instant.
     before: Before,
     /// With cures: the number of end markers so far, and of notices.
     markers: u32,
@@ -128,7 +129,7 @@ impl<'a> Network<'a> {
             spaces.push(space);
         }
         for host in &setup.hosts {
-            // The host's own namespace goes, with all that it would have
+            // The host's own namespace is removed, with everything in it
             if let Some(other) = host.joins {
                 spaces[setup.hosts[other].node].enter()?;
                 spaces[host.node] = Namespace::current()?;
@@ -234,8 +235,8 @@ impl<'a> Network<'a> {
         (ifindex != 0).then_some((if side == 0 { link.a } else { link.b }, ifindex))
     }
 
-    /// Applies all events of one instant. The clock is not read during this call, so in the guest all events happen at
-    /// the same time.
+    /// Applies all events of one instant. The clock is not read during this call, so all events happen at the same
+    /// virtual time.
     pub fn apply(&mut self, events: &[Event]) -> Result<Vec<PathChange>> {
         let mut paths = Vec::new();
         for event in events {
@@ -359,7 +360,7 @@ impl<'a> Network<'a> {
                     let batch = self.changing(ends[side]);
                     message::address(batch, interfaces[side].ifindex, address, message::whole_prefix(address));
                     if joins {
-                        // what has this address goes out of its own wire
+                        // packets with this source address leave over the host's own wire
                         message::default_route_of(batch, FIRST_TABLE + host as u32, address, out);
                     } else {
                         message::default_route(batch, address, out);
@@ -508,7 +509,7 @@ fn watched(watch: &OwnedFd, node: usize, space: &Namespace) -> Result<()> {
     .map(|_| ())
 }
 
-/// Node whose namespace each node has.
+/// For each node, the node whose namespace it uses.
 fn homes(setup: &Setup) -> Vec<usize> {
     let mut homes: Vec<usize> = (0..setup.nodes.len()).collect();
     for (host, spec) in setup.hosts.iter().enumerate() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Route netlink. Messages are assembled in one buffer, and one system call sends them.
 //!
-//! A system call costs 10 us here, and a change inside a batch 0.4 to 1 us. All changes of one instant to a namespace
-//! are therefore sent together. The kernel executes the changes before send returns, and answers only those that
-//! failed.
+//! A system call costs 10 us in the guest, and each change in a batch costs 0.4 to 1 us. All changes of one instant to
+//! a namespace are therefore sent together. The kernel executes the changes before send returns, and answers only those
+//! that failed.
 
 use crate::base::error::{check, Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -31,7 +31,7 @@ const NLMSGERR_ATTR_MSG: u16 = 1;
 /// Nested attributes carry this flag, which parsers since 2019 require.
 pub const NLA_F_NESTED: u16 = 0x8000;
 const HEADER_BYTES: usize = 16;
-/// Maximum size of one send. It is well below the size of the socket's send buffer (208 KiB).
+/// Maximum size of one send. The limit is well below the size of the socket's send buffer (208 KiB).
 const BATCH_BYTES: usize = 96 * 1024;
 
 /// Messages under construction.
@@ -51,13 +51,13 @@ impl Batch {
         self.starts.is_empty()
     }
 
-    /// Removes all messages. The memory is kept for later messages.
+    /// Removes all messages. The buffer's memory is kept for later messages.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.starts.clear();
     }
 
-    /// Begins a message. All attributes that are added before the next `message` belong to it.
+    /// Begins a message. All attributes that are added before the next `message` belong to this message.
     pub fn message(&mut self, kind: u16, flags: u16, body: &[u8]) -> &mut Self {
         let start = self.bytes.len();
         self.starts.push(start);
@@ -143,16 +143,14 @@ impl Socket {
 
     /// Opens a socket that lists sockets (sock_diag(7)) of the calling thread's network namespace.
     ///
-    /// # Errors
-    /// As [`Socket::open`].
+    /// # Errors Same as [`Socket::open`].
     pub fn open_diag() -> Result<Self> {
         Self::open_family(libc::NETLINK_SOCK_DIAG)
     }
 
     /// Opens a socket for families with a name (genetlink) of the calling thread's network namespace.
     ///
-    /// # Errors
-    /// As [`Socket::open`].
+    /// # Errors Same as [`Socket::open`].
     pub fn open_generic() -> Result<Self> {
         Self::open_family(libc::NETLINK_GENERIC)
     }
@@ -174,7 +172,7 @@ impl Socket {
         Ok(Self { fd })
     }
 
-    /// Descriptor of the socket, which stays its owner.
+    /// Descriptor of the socket. The socket still owns the descriptor.
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }

@@ -37,7 +37,7 @@ impl Namespace {
         enter(self.raw())
     }
 
-    /// Descriptor of the namespace, which stays its owner.
+    /// Descriptor of the namespace. The namespace still owns the descriptor.
     pub fn raw(&self) -> i32 {
         self.handle.as_raw_fd()
     }
@@ -49,7 +49,8 @@ pub fn enter(namespace: i32) -> Result<()> {
     check(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }, "enter a network namespace").map(|_| ())
 }
 
-/// Sets a kernel parameter by its dotted name. It applies to the calling thread's namespace or to the whole guest.
+/// Sets a kernel parameter by its dotted name. The parameter applies to the calling thread's namespace or to the whole
+/// guest.
 pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     std::fs::write(&path, value).map_err(|e| match e.kind() {
@@ -75,15 +76,17 @@ pub fn sysctl(name: &str) -> Result<String> {
 }
 
 /// Makes every frame of an interface in the calling thread's namespace leave as a separate packet. The stack still
-/// passes large segments down, as on any host. They are split before they reach the wire and the capture.
+/// passes large segments down, as on any host. The kernel splits these segments before they reach the wire and the
+/// capture.
 pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     const ETHTOOL_STSO: u32 = 0x1f;
     let mut value = [ETHTOOL_STSO, 0];
     ethtool(interface, value.as_mut_ptr().cast(), "switch segmentation offload off")
 }
 
-/// Makes every datagram leave as a separate packet, too. Otherwise QUIC stacks send datagrams in batches (UDP_SEGMENT,
-/// udp(7)). Captured datagrams then contain their checksum, which distinguishes datagrams of equal length.
+/// Makes every datagram leave as a separate packet, too. Without this setting, QUIC stacks send datagrams in batches
+/// (UDP_SEGMENT, udp(7)). Captured datagrams then contain their checksum, which distinguishes datagrams of equal
+/// length.
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;

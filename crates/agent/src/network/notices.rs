@@ -141,8 +141,8 @@ impl Network<'_> {
     }
 }
 
-/// Whether the notice `number` is lost if it leaves on the direction `to`. If only the number decided, the first notice
-/// of every run with this seed would have the same fate.
+/// Whether the notice `number` is lost if it leaves on the direction `to`. If the fate depended only on the number, the
+/// first notice of every run with this seed would have the same fate.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }

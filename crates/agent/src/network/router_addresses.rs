@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Addresses and names of satellites, stations and routers. They exist only in runs with a shell. A node without an
-//! address cannot answer traceroute (net/ipv4/icmp.c, `icmp_route_lookup`). Nothing else needs an address.
+//! Addresses and names of satellites, stations and routers. Routers have addresses only in runs with a shell. A node
+//! without an address cannot answer traceroute (net/ipv4/icmp.c, `icmp_route_lookup`). Routers need an address for no
+//! other purpose.
 
 use crate::network::message;
 use crate::network::netlink::Batch;

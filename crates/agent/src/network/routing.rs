@@ -19,7 +19,8 @@ impl Network<'_> {
             return Err(Error::Input(format!("host {host} has a route to itself in events.bin")));
         }
         if self.homes[node] != node {
-            // In the namespace that it shares, these would be routes of the other host; its own table has a default route
+            // In the shared namespace, these routes would belong to the other host; the joining host's own table has a
+            // default route
             return Ok(());
         }
         let path = path.filter(|_| self.setup.source_routing);

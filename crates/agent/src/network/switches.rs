@@ -25,11 +25,11 @@ pub(super) enum When {
     After {
         delay_ns: u64,
     },
-    /// Before the change. Paths are computed with the routes in force until then.
+    /// Before the change. The notices' paths are computed with the routes in force until the change.
     Before,
 }
 
-/// The paths to a host before and after an instant, and their delays. The paths begin at the far ends of a node's old
+/// The paths to a host before and after an instant, with their delays. The paths begin at the far ends of a node's old
 /// and new direction.
 pub(super) struct Rests {
     old: Vec<usize>,
@@ -53,9 +53,10 @@ impl Network<'_> {
     /// the old path, the minimum time on the new path, and both paths. None = packets on the old direction do not
     /// arrive.
     ///
-    /// For the old path the longest time of a packet counts, for the new path the shortest. If a delay falls at this
-    /// instant, earlier packets still have the old delay. Later packets wait for them at the far end of the link. If
-    /// the path is full, the last packet therefore takes as long as if the delay had not fallen.
+    /// The rest of the old path uses the longest time of a packet, and the rest of the new path the shortest. If a
+    /// delay falls at this instant, packets sent before it still have the old delay. At the far end of the link,
+    /// packets sent after the fall wait for the packets sent before it. If the path is full, the last packet therefore
+    /// takes as long as if the delay had not fallen.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;
@@ -139,8 +140,8 @@ impl Network<'_> {
         None
     }
 
-    /// The node where the old and the new path of a switch meet. Each path is given by the node's direction and by its
-    /// rest.
+    /// The node where the old and the new path of a switch meet. Each path is described by the node's direction and by
+    /// its rest.
     fn merge(
         &self,
         (from, old): (usize, &[usize]),
@@ -162,8 +163,8 @@ impl Network<'_> {
         Ok(Merge { marker: self.markers + 1, from: by_old, to: by_new, end_marker })
     }
 
-    /// Whether packets on a direction arrive later than they leave. On other directions leolink passes packets on
-    /// immediately.
+    /// Whether packets on a direction arrive later than they leave. On a direction that takes no time, leolink passes
+    /// packets on immediately.
     fn takes_time(&self, direction: usize) -> bool {
         let d = &self.directions[direction];
         let is_leolink = self.setup.links[direction / 2].discipline == Some(Discipline::Leolink);

@@ -13,7 +13,7 @@ pub struct Tags {
 
 impl Tags {
     /// TOS value of a path, and whether it was assigned just now. If the path has no tag, it takes the tag of the least
-    /// recently used path. The path then needs all its routes again.
+    /// recently used path. The routes of the path must then be set again.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
             Some(i) => (self.recent.remove(i).1, false),

@@ -3,8 +3,8 @@
 //! kernel's `tbf`. (`leolink` is leowarp's own discipline; `aqm` has the disciplines below a leolink.)
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. If a
-//! netem has no rate, it sends each packet at the packet's own random time, so packets overtake each other. If it had a
-//! rate, it would keep the packets' order. The rate is therefore in tbf, which takes packets as they leave the delay
+//! netem has no rate, it sends each packet at the packet's own random time, so packets overtake each other. A netem
+//! with a rate would keep the packets' order. The rate is therefore in tbf, which takes packets as they leave the delay
 //! line. Packets that are due but must wait for tbf stay in netem's queue. netem's limit therefore counts both waiting
 //! packets and packets in flight.
 
@@ -57,8 +57,8 @@ pub struct Direction {
     /// Whether the direction refuses packets.
     pub down: bool,
     pub jitter: Jitter,
-    /// For leolink: tables hold the rate (`has_capacity`), or delay and loss (`has_channel`). These values are never
-    /// sent.
+    /// For leolink: whether tables hold the rate (`has_capacity`), or delay and loss (`has_channel`). Values that a
+    /// table holds are never sent.
     pub has_capacity: bool,
     pub has_channel: bool,
     pub in_order: bool,
@@ -94,7 +94,7 @@ pub struct Jitter {
 /// How a direction of a station's link takes part in keeping packets in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Packets that are reordered here; None = no packets.
+    /// Packets that this station puts in order again; None = no packets.
     pub resequence: Option<Resequence>,
     /// Whether the second copy of a packet is discarded.
     pub eliminates: bool,
@@ -187,8 +187,7 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
         let mut parms = [0u8; 36];
         parms[1] = TC_LINKLAYER_ETHERNET;
         batch.attribute(TCA_TBF_PARMS, &parms).u64(TCA_TBF_RATE64, (d.rate_bps / 8).max(1));
-        // If the bucket were larger, two full frames could leave at once. If it were smaller, it would refuse a full
-        // frame.
+        // If the bucket were larger, two full frames could leave at once. A smaller bucket would refuse a full frame.
         batch.u32(TCA_TBF_BURST, d.full_bytes() as u32);
         batch.end(&options);
     }
@@ -216,8 +215,9 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Adds the overhead, which may be negative, to the length of each packet. This uses a size table without sizes. The
-/// size table must be on the root (qdisc_graft). A change without a size table removes it (qdisc_change).
+/// Adds the overhead, which may be negative, to the length of each packet. The overhead is set by a size table without
+/// sizes. The size table must be on the root (qdisc_graft). A change that contains no size table removes the table
+/// (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
@@ -357,7 +357,7 @@ pub mod tests {
         assert_eq!((netem.2, netem.3), (0x1_0000, u32::MAX));
         assert_eq!(netem.4[12..24], [32, 0, 8, 128, 28, 0, 1, 0, 0, 0, 0, 0]);
         assert_eq!(netem.4[24..28], (-14i32).to_ne_bytes());
-        // the limit, then a loss of all packets
+        // the netem's limit, then a loss of all packets
         assert_eq!(netem.4[52..60], [0, 0, 0, 64, 255, 255, 255, 255]);
         assert_eq!(netem.4.len(), 12 + 32 + 4 + 24 + 12 + 12 + 12);
     }

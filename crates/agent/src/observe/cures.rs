@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records what nodes and stations did at route changes. Reading /proc/leolink/switches, merges and orders removes the
-//! records that were read. Reading nodes does not.
+//! Records the actions of nodes and stations at route changes. Reading /proc/leolink/switches, merges and orders
+//! removes the records that were read. Reading /proc/leolink/nodes removes nothing.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -31,7 +31,8 @@ pub fn write_rows(context: &Context) -> Result<()> {
     if !cures.any() {
         return Ok(());
     }
-    // this table is read first, because the removal of packets that still wait also removes their records
+    // this table is read first, because reading the other files drops the packets that still wait, and so changes the
+    // nodes' counts
     node_totals(context)?;
     if cures.at_switches() {
         switches(context)?;
@@ -189,7 +190,8 @@ fn notices(context: &Context) -> Result<()> {
         let sent_ns = long(r, 32);
         let is_false = flags & 2 != 0;
         let row = Notice {
-            // leolink records when it received the message; a notice ahead is received the lead time before the change
+            // leolink records the time at which it received the message; a notice ahead is received the lead time
+            // before the change
             t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64) + if is_false { 0 } else { lead_ns },
             number: word(r, 8),
             to_direction: word(r, 16),

@@ -2,7 +2,8 @@
 //! Reads TCP_INFO of the sockets of programs. The agent has no descriptors of these sockets, so the kernel lists the
 //! sockets of each namespace (sock_diag(7)).
 //!
-//! The connection to which a socket belongs is known only after the capture. Samples are kept until then.
+//! The connection to which a socket belongs is known only after the capture. Samples are stored until the capture has
+//! ended.
 
 use crate::base::error::{Error, Result};
 use crate::flows::tcp_info::{BbrInfo, TcpInfo};
@@ -27,7 +28,7 @@ const INET_DIAG_BBRINFO: u16 = 16;
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
 /// Size of struct inet_diag_msg: family, state, timer, retrans; both ends; five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// Maximum number of samples. All plausible runs have far fewer. At 400 bytes per sample, this many take half a
+/// Maximum number of samples. All plausible runs have far fewer. At 400 bytes per sample, the maximum takes half a
 /// gigabyte of the guest's memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
@@ -48,7 +49,7 @@ pub struct Diag {
     hosts: Vec<(usize, Netlink)>,
     /// Samples, indexed by host, ends and time.
     samples: BTreeMap<(usize, Ends, i64), Sample>,
-    /// For each flow of kind program: number and address of the source, then of the destination.
+    /// For each flow of kind program, two pairs of host number and address: the source, then the destination.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
     /// Family of the sockets to list: AF_INET or AF_INET6.
     family: u8,
@@ -69,7 +70,7 @@ impl Diag {
         Ok(Some(Self { hosts, samples: BTreeMap::new(), ends, family: family_of(setup) }))
     }
 
-    /// Stores the present state of all these sockets.
+    /// Stores the present state of all sockets at these hosts.
     pub fn sample(&mut self, t_ns: i64) -> Result<()> {
         for (host, netlink) in &self.hosts {
             sockets(netlink, self.family, |ends, sample| {
@@ -109,7 +110,7 @@ impl Diag {
     }
 }
 
-/// AF_INET or AF_INET6: of the sockets of a run.
+/// AF_INET or AF_INET6, the family of a run's sockets.
 pub fn family_of(setup: &Setup) -> u8 {
     (if setup.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET }) as u8
 }
@@ -120,7 +121,7 @@ pub fn sockets(netlink: &Netlink, family: u8, mut each: impl FnMut(Ends, Sample)
         [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
     let mut request = vec![family, libc::IPPROTO_TCP as u8, wanted, 0];
     request.extend(STATES.to_ne_bytes());
-    // Any ends.
+    // zeros match any two ends
     request.extend([0; 48]);
     netlink.dump(SOCK_DIAG_BY_FAMILY, &request, |body| {
         if let Some((ends, sample)) = read(body) {
@@ -133,8 +134,8 @@ pub fn sockets(netlink: &Netlink, family: u8, mut each: impl FnMut(Ends, Sample)
 fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
     let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));
-    // struct inet_diag_sockid: the ports, then source and destination with 16 bytes each. For IPv4, only the first 4 of
-    // the 16 are used
+    // struct inet_diag_sockid begins with the two ports; source and destination follow with 16 bytes each. For IPv4,
+    // only the first 4 of the 16 are used
     let short = if i32::from(*body.first()?) == libc::AF_INET6 { 12 } else { 0 };
     let ends = (address(8 + short)?, port(4)?, address(24 + short)?, port(6)?);
     let (mut info, mut bbr, mut congestion_control) = (None, None, None);

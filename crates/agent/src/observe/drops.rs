@@ -46,7 +46,7 @@ impl Drops {
     }
 }
 
-/// Row for a packet of which only the drop is known.
+/// Row of the table `drops` for a packet about which only the drop is known.
 pub fn row(t_ns: i64, loss: Loss) -> Drop {
     Drop {
         t_ns,

@@ -25,7 +25,7 @@ pub struct FlowOutcome {
     pub first_byte_ns: Option<i64>,
     /// Time at which the last payload that arrived reached the destination.
     pub last_byte_ns: Option<i64>,
-    /// Time at which all data had arrived. Only flows with a size have it.
+    /// Time at which all data had arrived. Only flows with a size have this time.
     pub complete_ns: Option<i64>,
     /// Number of payload bytes that arrived at the destination. Each byte counts once.
     pub arrived_bytes: Option<u64>,
@@ -50,7 +50,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a run without packet truth, which contains what the receivers of transfers know.
+    /// The outcome of a run without packet truth, which contains only the counts of the receivers of transfers.
     pub fn of_receivers(setup: &Setup, transfers: &[Transfer]) -> Result<Self> {
         let flow = |f: &Flow| FlowOutcome { start_ns: f.start_ns, ..FlowOutcome::default() };
         let mut flows: Vec<_> = setup.flows.iter().map(flow).collect();
@@ -89,7 +89,8 @@ pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer]
     for (flow, outcome) in flows.iter().enumerate() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
         let mut row = flow_end(flow, transfer, outcome);
-        // A further subflow ends with its connection. Connections of programs, which follow the plan's flows, have none.
+        // A further subflow ends with its connection. Connections of programs, which follow the plan's flows, have no
+        // subflows.
         let whole = context.setup.flows.get(flow).and_then(|of_plan| of_plan.subflow_of).unwrap_or(flow);
         if let Some(transfer) = transfers.iter().find(|t| t.flow == whole && t.is_mptcp()) {
             let complete_ns = transfer.complete_ns().filter(|_| context.setup.flows[whole].size_bytes.is_some());
@@ -118,9 +119,9 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
     }
 }
 
-/// Writes `end.json`: every account of packets, and whether the accounts add up. If they do not, the run has failed.
-/// `programs` describes how user programs ended, if the run had any. If the run had user programs, the file also
-/// contains `clock`, because the programs have read the clock.
+/// Writes `end.json`: every account of packets, and whether the accounts add up. If the accounts do not add up, the run
+/// has failed. `programs` describes how user programs ended, if the run had any. If the run had user programs, the file
+/// also contains `clock`, because the programs have read the clock.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));
@@ -145,7 +146,7 @@ pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcom
     Ok(())
 }
 
-/// Sums of the packets that entered and left links, and flows.
+/// Sums of the packets that entered and left links, and sums of the packets of flows.
 struct Accounts {
     conservation: Vec<Value>,
     failures: Vec<String>,

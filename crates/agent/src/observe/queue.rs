@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links. netems are read
 //! from the statistics of queueing disciplines, with one dump per namespace. For a jitter, which is a netem under a
-//! tbf, the statistics of the tbf are used. These include packets that the netem holds or drops (tbf_enqueue). A packet
-//! counts as sent after it has left both.
+//! tbf, the statistics of the tbf are used. The statistics of the tbf include packets that the netem holds or drops
+//! (tbf_enqueue). A packet counts as sent after it has left both the netem and the tbf.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -232,8 +232,8 @@ fn instant(clock: Clock, at_ns: u64) -> i64 {
     }
 }
 
-/// Fails if records are shorter than expected. If the kernel was built with an older leolink, their fields would be
-/// misread.
+/// Fails if records are shorter than expected. A kernel that was built with an older leolink has shorter records, whose
+/// fields would be misread.
 fn whole_records(bytes: usize) -> Result<()> {
     if bytes % LINK_RECORD_BYTES == 0 {
         return Ok(());

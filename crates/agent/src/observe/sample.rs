@@ -37,8 +37,8 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// Whether a transfer can send nothing although its connection is established. Data wait, none are in flight, and
-/// either nothing was ever sent or the window is 0.
+/// Whether a transfer can send nothing although its connection is established. Such a transfer has data that wait and
+/// no data in flight, and either never sent data or has a window of 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
@@ -131,7 +131,8 @@ pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr:
     }
 }
 
-/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, those in snmp6 too.
+/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, the counters in
+/// /proc/net/snmp6 too.
 pub struct Counters {
     files: Vec<Vec<File>>,
     names: Vec<String>,
@@ -146,7 +147,7 @@ impl Counters {
         let mut files = Vec::new();
         for host in &setup.hosts {
             if host.joins.is_some() {
-                // its namespace, and so its counters, are those of the host that it joins
+                // a joining host has the namespace, and so the counters, of the host that it joins
                 files.push(Vec::new());
                 continue;
             }
@@ -224,7 +225,7 @@ impl Counters {
 }
 
 /// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Types of ICMP appear only after a message of
-/// the type. They are skipped, because `Icmp6` contains the sums.
+/// the type. The types are skipped, because counters such as `Icmp6InMsgs` already contain their sums.
 fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
         let Some((group, rest)) = name.split_once('6').filter(|(_, rest)| !rest.contains("Type")) else { continue };
@@ -254,7 +255,7 @@ impl LostBetweenLinks {
 }
 
 /// Number of packets whose time to live ended in the namespace of the calling thread. net/ipv4/ip_forward.c counts them
-/// as errors of the header, and so does ip6_forward. No other errors of the header occur here.
+/// as errors of the header, and so does ip6_forward. No other header errors occur in these namespaces.
 pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
     if is_ipv6 {
         return counter_of_ipv6("Ip6InHdrErrors");
@@ -297,8 +298,8 @@ fn statistic(path: &str, name: &str) -> Result<u64> {
     lines.map(value).sum::<Option<u64>>().ok_or_else(|| Error::Broken(format!("{path} has no column {name}")))
 }
 
-/// Reads a file of /proc in a single call, because the kernel returns the whole content at once. A second call to
-/// detect the end would cost another system call.
+/// Reads a file of /proc in a single call, because the kernel returns the whole content at once. A second call, to
+/// detect the file's end, would cost another system call.
 pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     let n =
         file.read_at(buffer, 0).map_err(|source| Error::Kernel { attempt: "read a file of /proc".into(), source })?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP_INFO of the subflows of Multipath TCP. Their sockets have no descriptor: the kernel lists them (sock_diag(7)), and
-//! their addresses say which flow each one is.
+//! TCP_INFO of the subflows of Multipath TCP. The agent has no descriptors of these sockets: the kernel lists them
+//! (sock_diag(7)), and the addresses of each socket identify its flow.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -15,16 +15,16 @@ use std::collections::BTreeMap;
 
 /// Sampler of the subflows of all connections.
 pub struct Subflows {
-    /// Sockets of netlink, in each namespace with ends of connections.
+    /// Netlink socket in each namespace that contains ends of connections.
     namespaces: Vec<Netlink>,
-    /// By flow that is a whole connection: addresses of source and destination of the flow and of each further subflow,
-    /// with their numbers.
+    /// For each flow that is a whole connection: source address, destination address and number of the flow and of each
+    /// further subflow.
     ends: BTreeMap<usize, Vec<(usize, u32, u32)>>,
     family: u8,
 }
 
 impl Subflows {
-    /// None = no flow is of Multipath TCP.
+    /// None = no flow uses Multipath TCP.
     pub fn open(network: &Network, setup: &Setup) -> Result<Option<Self>> {
         if !setup.has_mptcp() {
             return Ok(None);
@@ -50,7 +50,7 @@ impl Subflows {
         }))
     }
 
-    /// Adds a row for each established subflow of some connections, by the flows that are the whole connections.
+    /// Adds a row for each established subflow. `wholes` lists the flows that are whole connections.
     pub fn sample(&self, rows: &mut Rows<Socket>, t_ns: i64, wholes: &[usize]) -> Result<()> {
         if wholes.is_empty() {
             return Ok(());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How receivers acknowledge: the number of segments per acknowledgement, how long the first of them waited, and the
-//! number of duplicates that reach the sender. This module has no side effects.
+//! How receivers acknowledge: the number of segments per acknowledgement, the waiting time of the first of these
+//! segments, and the number of duplicates that reach the sender. This module has no side effects.
 //!
 //! An acknowledgement covers all data segments that arrived since the previous one, in order or not. The receiver's
 //! rule for delayed acknowledgements also counts all of them (RFC 5681, 4.2), even if a hole prevents the

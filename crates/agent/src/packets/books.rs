@@ -40,8 +40,8 @@ impl Books {
 /// State that is needed to assign packets of programs to flows.
 pub struct Programs {
     pub connections: Connections,
-    /// Number of packets between hosts of programs that belong to no connection. These are neither TCP nor UDP, or are
-    /// later fragments.
+    /// Number of packets between hosts of programs that belong to no connection. Such packets are neither TCP nor UDP,
+    /// or are later fragments.
     pub unfollowed_pkts: u64,
     /// For each flow, the time at which the answer to the first segment reached the host that opened the connection.
     pub connected_ns: BTreeMap<usize, i64>,

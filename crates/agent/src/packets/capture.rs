@@ -32,13 +32,14 @@ use std::thread::JoinHandle;
 
 /// Length of the headers of Ethernet and IP, and of the TCP header or the datagram number.
 const SNAP_HEADERS_BYTES: u32 = 64;
-/// The same for IPv6, including Ethernet's header.
+/// Number of captured bytes for IPv6, including Ethernet's header.
 const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
 const SYN_ACK: u8 = FLAG_SYN | FLAG_ACK;
-/// A packet is lost if nothing reported its arrival or drop for this long. Memory holds all packets sent since.
+/// A packet is lost if nothing reported its arrival or drop for this long. Memory holds all packets that were sent in
+/// this time.
 const SILENCE_NS: i64 = 60_000_000_000;
 
-/// Time after the last packet at which everything has been delivered to the thread.
+/// Time after the last packet at which the thread has received all frames and drops.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 
 /// Results that the thread needs at the end of the run.
@@ -52,7 +53,7 @@ pub struct Held {
 /// A host whose wire is captured.
 struct Host {
     index: usize,
-    /// Run time up to which its wire has been read.
+    /// Run time up to which the host's wire has been read.
     read_until_ns: i64,
     arrivals: VecDeque<(usize, Seen)>,
     pcap: Option<PcapNg>,
@@ -184,7 +185,7 @@ impl Capture {
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
         };
-        // A size is one of the connection, and how much of it a subflow carries is not known before.
+        // A size belongs to the whole connection, and the share that a subflow will carry is not known in advance.
         let size_bytes = |f: &Flow| f.size_bytes.filter(|_| !f.is_mptcp);
         // Links report their losses. A packet that disappeared without a report was lost between links: it had no route
         // or, if neighbours are resolved, perhaps waited in a neighbour's queue.
@@ -222,9 +223,9 @@ impl Capture {
         })
     }
 
-    /// Starts the thread. If the thread fails, the run fails at once.
+    /// Starts the capture thread. If the thread fails, the run fails at once.
     pub fn start(self) -> Result<Capturing> {
-        // SAFETY: plain system call.
+        // SAFETY: this is a plain system call.
         let event = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) }, "make an eventfd")?;
         let held = Arc::new(Mutex::new(Held::default()));
         let held_at_end = held.clone();
@@ -245,7 +246,7 @@ impl Capture {
             check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
             let over = fds.last().is_some_and(|f| f.revents != 0);
             let has_drops = over || !self.wires.are_by_taps() || fds.iter().any(|f| f.revents & libc::POLLPRI != 0);
-            // If more data arrives in the meantime, the next poll returns at once.
+            // If more data arrive in the meantime, the next poll returns at once.
             while self.read_wires(over)? && over {
                 self.conclude(has_drops)?;
             }
@@ -269,7 +270,7 @@ impl Capture {
         self.settle(until_ns.saturating_sub(SILENCE_NS))
     }
 
-    /// Whether more data may be available.
+    /// Reads the wires. Returns whether more data may be available.
     fn read_wires(&mut self, is_end: bool) -> Result<bool> {
         let Self { clock, ending, books, own_flows, subflows, wires, hosts, programs, .. } = self;
         let end_ns = ending.end_ns();
@@ -301,8 +302,8 @@ impl Capture {
     }
 
     /// Processes arrivals and drops before `until_ns`, sorted by time. If several copies of a packet are
-    /// indistinguishable, the first report is assigned to the copy that was sent first. All departures before that time
-    /// are known. Departures at exactly that time may not have been read yet.
+    /// indistinguishable, the first report is assigned to the copy that was sent first. All departures before
+    /// `until_ns` are known. Departures at exactly `until_ns` may not have been read yet.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
         while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
@@ -315,8 +316,8 @@ impl Capture {
                     row.seq = seq.max(0) as u64;
                     row.len_bytes = seen.len_bytes;
                 } else if drop.t_ns < end_ns {
-                    // A packet that left after the end is not a loss of any flow: the link counts it, but the run does
-                    // not.
+                    // A packet that left after the run's end is not a loss of any flow: the link counts it, but the run
+                    // does not.
                     self.failures.push(format!("flow {flow}: a packet was dropped that never left: {seen:?}"));
                 }
             }
@@ -374,8 +375,8 @@ impl Capture {
         result
     }
 
-    /// Decides the fate of packets without an arrival or drop report. Returns how many of them no loss counter
-    /// explains.
+    /// Decides the fate of packets without an arrival or drop report. Returns the number of these packets that no loss
+    /// counter explains.
     fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
         let between = held.lost_between_links;
         let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
@@ -392,7 +393,8 @@ impl Capture {
 
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
-        // Links still hold some of the packets without a report. These packets, the latest ones, are in flight.
+        // Links still hold some of the packets without a report. The latest packets without a report are therefore in
+        // flight.
         let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         self.silent_pkts += (unsettled - in_flight) as u64;
@@ -469,7 +471,7 @@ impl Capture {
     }
 }
 
-/// Records a packet whose fate is known. The packets of an account are passed in order of sending.
+/// Records a packet whose fate is known. The packets of an account must be passed in order of sending.
 fn enter(
     account: usize,
     packet: &Packet,

@@ -3,9 +3,9 @@
 //! effects.
 //!
 //! A connection is identified by protocol (TCP or UDP) and by the address and port of both ends. For TCP, the sequence
-//! number of the first segment also identifies it. If a SYN between the same ports has another sequence number, it
-//! begins another connection (RFC 9293, 3.4.1). A connection becomes a flow when its first packet is seen. Its number
-//! follows those of the setup's flows.
+//! number of the first segment also identifies it. A SYN between the same ports with another sequence number begins
+//! another connection (RFC 9293, 3.4.1). A connection becomes a flow when its first packet is seen. The connection's
+//! flow number follows the numbers of the setup's flows.
 
 use crate::packets::frame::{Foreign, Tuple};
 use crate::packets::truth::{FLAG_ACK, FLAG_SYN};
@@ -13,7 +13,7 @@ use leowarp_timeline::setup::{FlowKind, Setup};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 
-/// Records of a connection need some 20 KiB. If a run has more connections than this, it is assumed to be a mistake.
+/// Records of a connection need some 20 KiB. A run with more connections than this number is assumed to be a mistake.
 pub const CONNECTIONS_MAX: usize = 8192;
 
 /// The hosts and ports of a flow of kind program.
@@ -44,7 +44,7 @@ impl Connection {
         ends(self) == ends(other)
     }
 
-    /// Kind of flow as which the connection is recorded.
+    /// Kind of flow under which the connection is recorded.
     pub fn kind(&self) -> FlowKind {
         if self.is_tcp {
             FlowKind::Tcp
@@ -142,7 +142,8 @@ impl Connections {
         if let Some(&index) = self.latest.get(&(host, ends)).filter(|_| !opens) {
             return Some(self.place(index, direction, false));
         }
-        // A connection begins with a UDP packet or a SYN. At the other host, it can begin with any packet.
+        // A connection begins with a UDP packet or a SYN of the host that opens it. At the other host, the connection
+        // can begin with any packet.
         let first_number = if opens { packet.seen.seq } else { 0 };
         let elsewhere = self.latest.iter().filter(|((_, tuple), _)| *tuple == ends).map(|(_, &index)| index).max();
         let known = if opens { self.opened.get(&(ends, first_number)).copied() } else { elsewhere };

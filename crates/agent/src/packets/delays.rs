@@ -3,11 +3,11 @@
 //! packets pass. This module has no side effects.
 //!
 //! The round trip of a data packet is the sum of two one-way delays: its own delay, and the delay of a return packet.
-//! The return packet is the first that left after the data packet's arrival and itself arrived (see
+//! The return packet is the first packet that left after the data packet's arrival and that arrived itself (see
 //! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported as they arrive; return packets are
 //! reported in order of sending, once their fate is known. When a return packet's fate is known, all data packets that
-//! arrived before it left have already been reported. Data packets wait in a queue for their answers, and two counters
-//! move forward.
+//! arrived before it left have already been reported. Data packets wait in a queue for their return packets, and two
+//! counters move forward.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};
@@ -23,9 +23,9 @@ const OCTAVE_BITS: u32 = 7;
 const WIDEST_BITS: u32 = 13;
 /// Number of bins allocated together: 4 KiB.
 const PAGE: usize = 1024;
-/// Entries reserved at the start, for each histogram and each queue. Unused entries cost nothing. Entries allocated one
-/// by one would lie behind the allocator's large buffers, and would prevent those buffers from growing in place. The
-/// first touch of four pages of memory costs 40 us, as much as counting 2,000 packets.
+/// Entries reserved at the start, for each histogram and each queue. Unused entries cost no memory. Entries allocated
+/// one by one would lie behind the allocator's large buffers, and would prevent those buffers from growing in place.
+/// The first touch of four pages of memory costs 40 us, as much as counting 2,000 packets.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
 /// Entry of `Histogram::numbers` for a missing page.

@@ -78,7 +78,7 @@ fn probes_have_one_way_delays_alone() {
     }
 }
 
-/// Packets of one direction. Each has the interval since the previous packet and, if it arrives, its delay.
+/// Packets of one direction. Each packet has the interval since the previous packet and, if it arrives, its delay.
 fn direction() -> impl Strategy<Value = Vec<Packet>> {
     let one = (0i64..2_000, prop_oneof![4 => (1i64..5_000_000).prop_map(Some), 1 => Just(None)]);
     prop::collection::vec(one, 0..60).prop_map(|all| {

@@ -6,11 +6,11 @@ use crate::packets::short::{self, HEAD_BYTES, SHORT_BYTES};
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
-/// Source port of flow 0. Flow f uses this plus f.
+/// Source port of flow 0. Flow f uses this port plus f.
 pub const SOURCE_PORT: u16 = 10_000;
-/// Destination port of flow 0. Flow f uses this plus f. A ping has f as its ICMP identifier.
+/// Destination port of flow 0. Flow f uses this port plus f. A ping has f as its ICMP identifier.
 pub const DESTINATION_PORT: u16 = 30_000;
-/// Maximum number of flows. More would not fit between the two port ranges.
+/// Maximum number of flows in a run. More flows would not fit between the two port ranges.
 pub const FLOWS_MAX: usize = 20_000;
 
 const IPPROTO_ICMP: u8 = 1;
@@ -55,7 +55,7 @@ pub struct Parsed {
     pub window: u16,
 }
 
-/// The two ends of a packet of a program. An end is the last four bytes of the address, and the port.
+/// The two ends of a packet of a program. An end consists of the last four bytes of the address, and the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tuple {
     pub is_tcp: bool,
@@ -75,12 +75,12 @@ impl Tuple {
 pub struct Foreign {
     pub tuple: Tuple,
     pub seen: Seen,
-    /// The same as in [`Parsed`].
+    /// Window field of the TCP header, as in [`Parsed`].
     pub window: u16,
 }
 
-/// Datagrams are distinguished by identification, length, the UDP header and the first bytes of the payload. Those
-/// bytes end where a link's report of a dropped packet ends, 40 bytes after the beginning of the IP header.
+/// Datagrams are distinguished by identification, length, the UDP header and the first bytes of the payload. Only the
+/// first 40 bytes of the IP packet count, because a link's report of a dropped packet ends there.
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);
@@ -99,7 +99,7 @@ impl Fields<'_> {
     }
 
     /// Length of the IP header, and the fields that every packet has. IPv6 packets have no identification. A digest of
-    /// the bytes after their header replaces it.
+    /// the bytes after the IP header replaces the identification.
     fn ip(&self, t_ns: i64) -> Option<(usize, Seen)> {
         let (head, ip_id) = match self.0.first()? >> 4 {
             4 => (usize::from(self.0[0] & 15) * 4, self.half(4)?),

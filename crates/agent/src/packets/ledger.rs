@@ -174,8 +174,8 @@ impl Ledger {
             count(bin, packet);
         }
         self.delays[a.flow].enter(a.direction, packet);
-        // Echoes are only for pings and the agent's datagrams: no datagram of a program replies to one particular
-        // other.
+        // Only pings and the agent's datagrams have echoes: a program's datagram is not a reply to one particular
+        // datagram.
         if a.kind == FlowKind::Ping || (a.kind == FlowKind::Udp && a.direction == 0) {
             self.echo(account, packet)?;
         }

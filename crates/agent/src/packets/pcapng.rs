@@ -25,7 +25,7 @@ impl PcapNg {
         self.0.relieve()
     }
 
-    /// Writes buffered data. This must be called at the end, because dropping the file writes nothing.
+    /// Writes buffered data. Callers must flush at the end, because dropping the file writes nothing.
     pub fn flush(&mut self) -> Result<()> {
         self.0.flush()
     }

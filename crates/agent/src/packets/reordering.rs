@@ -5,7 +5,7 @@
 //! The run, each window and each route change is a scope. Each scope is measured as a separate sequence, whose packets
 //! are numbered from 0 in order of sending. Arrivals are measured as they happen, and only the state of the meters is
 //! kept. A scope is complete once the fate of a packet that was sent after the scope's end is known. Packets are passed
-//! on in order of sending. The fates of all earlier packets are then known too.
+//! on in order of sending. When a packet is passed on, the fates of all earlier packets are known, too.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -34,7 +34,7 @@ struct Sequence {
     window_ns: Option<i64>,
     /// Number of each route change, and the interval of sending times around it as a half-open range.
     changes_ns: Vec<(u32, (i64, i64))>,
-    /// Flows to measure.
+    /// Number of route changes whose interval has begun.
     changes_seen: usize,
     whole: Scope,
     windows: VecDeque<Scope>,

@@ -48,7 +48,8 @@ fn changes_are_numbered_as_the_timeline_says() {
     assert_eq!(path_changes(&setup, &events, 1), [(10, 10), (11, 20), (12, 40)]);
 }
 
-/// Each packet is sent at twice its number. Its fate is known at the odd time `at`. It arrives unless it is lost.
+/// Each packet is sent at twice its number. The packet's fate is known at the odd time `at`. The packet arrives unless
+/// it is lost.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
     delay: i64,

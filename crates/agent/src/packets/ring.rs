@@ -25,7 +25,7 @@ const TP_STATUS_USER: u32 = 1;
 const ETH_P_ALL: u16 = 3;
 const PACKET_OUTGOING: u8 = 4;
 /// Value of sizeof(struct tpacket3_hdr), plus 10. A sockaddr_ll follows the header, and contains the packet's type at
-/// offset 10.
+/// its offset 10.
 const PACKET_TYPE_AT: usize = 48 + 10;
 
 /// A capture ring on one interface.
@@ -61,7 +61,7 @@ impl Ring {
             sizeof_priv: 0,
             feature_req_word: 0,
         };
-        // BPF_RET | BPF_K: keep the first `snap_bytes`
+        // BPF_RET | BPF_K: the filter keeps the first `snap_bytes`
         let mut code = [libc::sock_filter { code: 6, jt: 0, jf: 0, k: snap_bytes }];
         let filter = libc::sock_fprog { len: 1, filter: code.as_mut_ptr() };
         // SAFETY: these are plain system calls on values that outlive them. The mapping is as long as the ring that was
@@ -84,8 +84,8 @@ impl Ring {
             if map == libc::MAP_FAILED {
                 return Err(Error::last_os("map a capture ring"));
             }
-            // A process that is forked to start a program must not inherit the mapping. When such a copy is removed,
-            // User Mode Linux treats the ring's pages as anonymous ("Bad page map", mm/memory.c).
+            // A process that is forked to start a program must not inherit the mapping. When the child's copy of the
+            // mapping is removed, User Mode Linux treats the ring's pages as anonymous ("Bad page map", mm/memory.c).
             check(libc::madvise(map, BLOCK_BYTES * BLOCKS, libc::MADV_DONTFORK), "keep a capture ring from children")?;
             let mut address: libc::sockaddr_ll = std::mem::zeroed();
             address.sll_family = libc::AF_PACKET as u16;

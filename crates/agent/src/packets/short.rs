@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The short form of IPv6 packets: the forty bytes by which packets are followed. Links report dropped packets in this
-//! form (guest/links/leolink_drops.c). This module has no side effects.
+//! The short form of an IPv6 packet: the forty bytes that identify it. Links report dropped packets in this form
+//! (guest/links/leolink_drops.c). This module has no side effects.
 
 /// Length of the short form.
 pub const SHORT_BYTES: usize = 40;
-/// Number of bytes of the packet, from the IP header on, from which the short form is made.
+/// Number of bytes, from the IP header on, that the short form needs of a packet.
 pub const NEEDED_BYTES: usize = 68;
 /// Offset in the short form at which the header after the IPv6 header begins.
 pub const HEAD_BYTES: usize = 16;
 
-/// Pieces of the packet: offset in the packet, length, offset in the short form. These are the first eight bytes of the
-/// IPv6 header, the last four bytes of each address, the first sixteen bytes after the IPv6 header, and eight bytes at
-/// offset 20 after that header.
+/// Pieces of the packet: offset in the packet, length, offset in the short form. The pieces are the first eight bytes
+/// of the IPv6 header, the last four bytes of each address, the first sixteen bytes after the IPv6 header, and eight
+/// bytes at offset 20 after that header.
 const PIECES: [(usize, usize, usize); 5] = [(0, 8, 0), (20, 4, 8), (36, 4, 12), (40, 16, 16), (60, 8, 32)];
 
-/// Whether `ip`, which begins at the IP header, is a packet of IPv6.
+/// Whether `ip`, which begins at the IP header, is an IPv6 packet.
 pub fn is_ipv6(ip: &[u8]) -> bool {
     ip.first().is_some_and(|first| first >> 4 == 6)
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets of subflows of Multipath TCP. The kernel chooses the source port of a further subflow, so addresses and the
-//! connection's destination port say which flow a packet is of. This module has no side effects.
+//! Packets of subflows of Multipath TCP. The kernel chooses the source port of a further subflow, so the addresses and
+//! the connection's destination port identify the flow of a packet. This module has no side effects.
 
 use crate::packets::frame::{self, Foreign, Parsed, DESTINATION_PORT};
 use leowarp_timeline::setup::{FlowKind, Setup};
 use std::collections::BTreeMap;
 
-/// Flows by source address, destination address and destination port; empty = no flow is of Multipath TCP.
+/// Flows by source address, destination address and destination port; empty = no flow uses Multipath TCP.
 pub struct Subflows(BTreeMap<(u32, u32, u16), usize>);
 
 impl Subflows {
-    /// Those of the setup.
+    /// The subflows of the setup.
     pub fn new(setup: &Setup) -> Self {
         let address = |host: usize| setup.hosts[host].short_address();
         let flows = setup.flows.iter().enumerate().filter(|(_, flow)| flow.is_mptcp);
@@ -21,7 +21,7 @@ impl Subflows {
         Self(flows.map(key).collect())
     }
 
-    /// Reads a packet from its IP header on; none = of no subflow.
+    /// Parses a packet that begins at its IP header. None = the packet belongs to no subflow.
     pub fn parse(&self, t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         if self.0.is_empty() {
             return None;

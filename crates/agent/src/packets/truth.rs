@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packet truth: the fate of each packet in one direction of one flow. This module has no side effects. Its input is
-//! the observations with their times.
+//! Packet truth: the fate of each packet in one direction of one flow. This module has no side effects. The module's
+//! input is the observed packets with their times.
 //!
 //! Before working on this file, read RFC 4737, sections 3.3 and 4.2 (reordering by order of sending, extent). Also read
 //! `ip_select_ident` in include/net/ip.h, which explains why the IP identification distinguishes packets of a
 //! connection.
 //!
 //! A packet is settled once it has arrived or a link has reported its drop. A packet is passed on after all packets
-//! that were sent before it. Memory therefore holds only the packets from the oldest unsettled one to the newest one.
-//! The order also makes it easy to decide whether a retransmission is spurious: when it is passed on, the fates of all
-//! earlier copies of its bytes are known.
+//! that were sent before it. Memory therefore holds only the packets from the oldest unsettled packet to the newest
+//! packet. The order also makes it easy to decide whether a retransmission is spurious: when a retransmission is passed
+//! on, the fates of all earlier copies of its bytes are known.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
@@ -22,9 +22,9 @@ pub struct Seen {
     /// TCP: sequence number. Ping and UDP: the packet's number, truncated to the size of the header's field. Datagrams
     /// of programs: a digest of the first bytes, including the checksum.
     pub seq: u32,
-    /// Acknowledgement number of a TCP segment with ACK; else 0.
+    /// Acknowledgement number of a TCP segment with ACK; 0 for any other packet.
     pub ack: u32,
-    /// Flags of a TCP segment; else 0.
+    /// Flags of a TCP segment; 0 for any other packet.
     pub flags: u8,
     pub len_bytes: u32,
 }
@@ -41,7 +41,7 @@ pub struct Loss {
     pub direction: Option<u32>,
 }
 
-/// Causes of losses that no link counts. Links assign the causes 1 to 3 (design/interfaces.md, section 6).
+/// Values of `cause` for losses that no link counts. Links assign the causes 1 to 3 (design/interfaces.md, section 6).
 pub const CAUSE_NO_ROUTE: u8 = 4;
 pub const CAUSE_UNKNOWN: u8 = 5;
 
@@ -52,12 +52,13 @@ pub struct Packet {
     /// None = lost, or in flight at the end.
     pub received_ns: Option<i64>,
     pub loss: Option<Loss>,
-    /// For TCP, the offset of the packet's first byte in the stream; else the packet's number.
+    /// For TCP, the offset of the packet's first byte in the stream; otherwise, the packet's number.
     pub seq: i64,
     /// Number of bytes of the opposite direction that the packet acknowledges.
     pub ack: Option<i64>,
     pub len_bytes: u32,
-    /// Number among the first transmissions, from 0; None = a retransmission, or a segment without payload.
+    /// Number among the first transmissions, from 0; None = the packet is a retransmission, or a segment without
+    /// payload.
     pub place: Option<u32>,
     pub is_retransmission: bool,
     /// Only for retransmissions: whether all of the packet's bytes also arrived in packets that were sent earlier.
@@ -142,7 +143,7 @@ pub enum Numbers {
     Tcp,
     /// The number is a packet number, in a field with this many bits.
     Packets(u32),
-    /// Packets carry no numbers. They are numbered in order of sending.
+    /// Packets carry no numbers. Packets are numbered in order of sending.
     Order,
 }
 
@@ -178,8 +179,8 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
-/// For each value of the low bits of an IP identification, the number of the last packet with that value. The number of
-/// entries (4 bytes each) is a power of two. It is at least the number of packets in flight. A connection increments
+/// Entry i is the number of the last packet whose IP identification has the low bits i. The number of entries (4 bytes
+/// each) is a power of two. The number of entries is at least the number of packets in flight. A connection increments
 /// its identification with each packet, so few packets share an entry. If each identification had an entry, every
 /// stream would use 256 KiB. The first touch of each of these pages would cost 40 us, and the table would displace the
 /// guest's data from the processor's cache.
@@ -246,7 +247,8 @@ impl Stream {
         }
     }
 
-    /// Records that a packet left its host. If it is a first transmission, returns its number among these.
+    /// Records that a packet left its host. If the packet is a first transmission, returns its number among the first
+    /// transmissions.
     pub fn sent(&mut self, seen: Seen) -> Option<u32> {
         if self.last_with_id.is_small_for(self.entries.len()) {
             self.make_places();
@@ -406,7 +408,7 @@ impl Stream {
         if self.numbers == Numbers::Order {
             return i64::from(self.first_transmissions);
         }
-        // The first byte after a SYN has offset 0; packets are counted from the number of the first packet.
+        // The first byte after a SYN has offset 0; packet numbers are unwrapped from the number of the first packet.
         let syn = self.numbers == Numbers::Tcp && seen.flags & FLAG_SYN != 0;
         let start = if self.numbers == Numbers::Tcp { 0 } else { i64::from(seen.seq) };
         if syn {
@@ -436,9 +438,9 @@ impl Stream {
         found
     }
 
-    /// Records an arrival. If a packet that was sent later had arrived earlier, returns the reordering extent. The
-    /// extent is the distance to the earliest such arrival (RFC 4737, 4.2), which was itself in order.
-    /// Implements RFC 4737, 4.2.3 (extent).
+    /// Records an arrival. If a packet that was sent later has already arrived, returns the reordering extent. The
+    /// extent is the distance to the earliest such arrival (RFC 4737, 4.2), which was itself in order. Implements RFC
+    /// 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
             Some(run) if number < run.1 + run.2 => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets on the wires of hosts. They come from taps in the guest kernel. They come from packet sockets if the kernel
-//! has no taps (`--kernel`) or if packet sockets are requested.
+//! Packets on the wires of hosts. The packets come from taps in the guest kernel. If the kernel has no taps
+//! (`--kernel`), or if packet sockets are requested, the packets come from packet sockets.
 
 use crate::base::error::Result;
 use crate::network::Network;
@@ -22,7 +22,7 @@ pub struct Wire {
 /// All wires, numbered.
 pub enum Wires {
     Taps(Taps),
-    /// One packet socket per wire. These deliver packets at different moments.
+    /// One packet socket per wire. Different packet sockets deliver packets at different moments.
     Rings(Vec<Ring>),
 }
 
@@ -54,9 +54,9 @@ impl Wires {
         matches!(self, Self::Taps(_))
     }
 
-    /// Processes packets that were delivered. From packet sockets these are all, from taps only some; if `is_end`, all
-    /// the rest. `each` receives the wire's number and the frame. The frames of one wire come in order of time. Returns
-    /// whether there may be more packets.
+    /// Processes packets that were delivered. With packet sockets, it processes all such packets; with taps, only some
+    /// of them, or all if `is_end`. `each` receives the wire's number and the frame. The frames of one wire come in
+    /// order of time. Returns whether there may be more packets.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self {
             Self::Taps(taps) => taps.drain(is_end, each),

@@ -9,8 +9,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Length of a message. It exceeds the capacity of the pipe behind a gate, which the host makes as small as possible:
-/// one page.
+/// Length of a message. The message is longer than the capacity of the pipe behind a gate, which the host makes as
+/// small as possible: one page.
 const MESSAGE_BYTES: usize = 8192;
 
 /// Opens a terminal that does not become this process's controlling terminal.

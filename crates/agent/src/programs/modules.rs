@@ -83,7 +83,7 @@ fn load(module: &Module, path: &Path) -> Result<String> {
     Ok(format!("the module {} registers {registers}; ", module.name))
 }
 
-/// The kernel's last log lines about a module. Each is preceded by a semicolon.
+/// The kernel's last log lines about a module. Each log line is preceded by a semicolon.
 fn kernel_words(module: &str) -> String {
     let mut buffer = vec![0u8; 64 * 1024];
     // SAFETY: the buffer has the size that is passed.

@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 const OPEN_FILES_MAX: libc::rlim_t = 4096;
-/// Default timer slack of Linux (init/init_task.c). The agent's own slack is 1 ns, and a program would inherit it.
+/// Default timer slack of Linux (init/init_task.c). The agent's own slack is 1 ns, which a program would inherit.
 const TIMER_SLACK_NS: libc::c_ulong = 50_000;
 /// Capabilities of linux/capability.h: chown, dac_override, dac_read_search, fowner, kill, setgid, setuid,
 /// net_bind_service, net_raw.
@@ -42,7 +42,8 @@ impl Place {
     /// Prepares the environment at a host's node.
     pub fn open(network: &Network, setup: &Setup, node: usize, wanted: &Wanted) -> Result<Self> {
         let namespace = network.inside(node, || {
-            // Programs may do what root may do on an ordinary host: use ports below 1024, and ping without CAP_NET_RAW.
+            // Programs may do what root may do on an ordinary host: they use ports below 1024, and ping without
+            // CAP_NET_RAW.
             netns::set_sysctl("net.ipv4.ip_unprivileged_port_start", "0")?;
             netns::set_sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
             let opened = File::open("/proc/thread-self/ns/net").map(OwnedFd::from);
@@ -80,8 +81,8 @@ pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     Error::Program { what: format!("{described} cannot be started: {source}"), hint: hint.into() }
 }
 
-/// Text of /etc/hosts. It contains every host of the setup, with its name as in the scenario and in lower case. It
-/// contains routers if they have addresses.
+/// Text of /etc/hosts. The text contains every host of the setup, with its name as in the scenario and in lower case.
+/// It also contains the routers that have addresses.
 fn names(setup: &Setup) -> String {
     let mut text =
         String::from(if setup.is_ipv6() { "127.0.0.1 localhost\n::1 localhost\n" } else { "127.0.0.1 localhost\n" });
@@ -128,8 +129,8 @@ fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) 
             ok(libc::setrlimit(resource, &raw const limit).into())?;
         }
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        // This closes the agent's descriptors on exec. Descriptors that the start itself needs are set to close on exec
-        // already.
+        // The call closes the agent's descriptors on exec. Descriptors that the start itself needs are set to close on
+        // exec already.
         ok(libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_RANGE_CLOEXEC))?;
         for capability in (0..=LAST_CAPABILITY).filter(|c| CAPABILITIES >> c & 1 == 0) {
             // EINVAL means that the kernel does not know the capability.

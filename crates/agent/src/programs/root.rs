@@ -3,8 +3,8 @@
 //!
 //! Before working on this file, read docs/security.md and fs/hostfs/hostfs_kern.c. The host checks each access against
 //! the rights of the user who runs the guest. The mounts are made before the program starts, and the program cannot
-//! change them because it lacks CAP_SYS_ADMIN. The program cannot write to /proc/sys either. Otherwise it could set
-//! `core_pattern`, and the kernel would then start a program outside the root.
+//! change them because it lacks CAP_SYS_ADMIN. The program cannot write to /proc/sys either. With write access, it
+//! could set `core_pattern`, and the kernel would then start a program outside the root.
 
 use crate::base::error::{check, Error, Result};
 use std::ffi::CString;

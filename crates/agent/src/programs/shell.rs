@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `leowarp shell`: an interactive program at a host. The program uses a console of the guest that is connected to the
 //! user's terminal. Without a terminal, its outputs are copied to two consoles. When the program ends, the guest ends.
-//! Nothing of the run is recorded.
+//! The run records nothing.
 
 use crate::base::clock::Clock;
 use crate::base::error::{check, Error, Result};
@@ -39,7 +39,7 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Prepares the files that the program will see. Does not start it. None = the run has no shell.
+    /// Prepares the files that the program will see. Does not start the program. None = the run has no shell.
     pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
         let Some(spec) = &setup.shell else { return Ok(None) };
         let wanted = Wanted { name: "shell", host_dir: &spec.root, storage_bytes: spec.storage_bytes, directory: None };
@@ -88,7 +88,7 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
     environment.insert("LEOWARP_START_US".into(), (clock.real_ns(0) / 1000).to_string());
     let mut command = place.command(&spec.command, &environment)?;
     let (status, outputs) = if let Some(size) = spec.terminal {
-        // The path contains the name that the terminal has in the program's root. The program can therefore find the
+        // The path contains the name of the terminal as in the program's root. The program can therefore find the
         // terminal's name (ttyname(3)).
         let terminal = opened(&place.root.path.join(format!("dev/tty{CONSOLE}")))?;
         set_size(terminal.as_raw_fd(), size)?;
@@ -118,8 +118,8 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
         (end_of(&mut child)?, outputs)
     };
     let t_ns = clock.now_ns();
-    // Processes that are left in the background would keep the program's outputs open. SAFETY: this is a plain system
-    // call. The signal does not reach the agent, because the agent is the guest's init.
+    // Background processes that still run would keep the program's outputs open. SAFETY: this is a plain system call.
+    // The signal does not reach the agent, because the agent is the guest's init.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     for output in outputs {
         output.join().map_err(|_| Error::Broken("a thread that copies an output broke".into()))?;
@@ -136,8 +136,8 @@ fn end_of(child: &mut Child) -> Result<ExitStatus> {
     child.wait().map_err(|e| kernel("wait for the shell", e))
 }
 
-/// Keeps the size of the terminal equal to that of the user's terminal. Stops virtual time while a program waits for
-/// the user.
+/// Sets the terminal to the size of the user's terminal, and follows its changes. Stops virtual time while a program
+/// waits for the user.
 fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     let again = || terminal.try_clone().map_err(|e| kernel("open the terminal once more", e));
     let (sized, looked_at) = (again()?, again()?);

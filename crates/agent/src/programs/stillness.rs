@@ -4,12 +4,12 @@
 //! While the program waits, the guest waits at a [`Gate`]. The host opens the gate when the user has typed something.
 //!
 //! A program waits for the user if three conditions hold. All processes of the terminal's foreground process group
-//! sleep. One of them waits for terminal input. None has a socket, because packets arrive only while time advances.
-//! Time therefore advances for `ping`, `sleep` and `curl`, and pauses at the prompt, in `less`, and in an interpreter.
-//! To detect that a process waits for terminal input, the terminal's settings are written again without a change. This
-//! makes `n_tty_set_termios` in drivers/tty/n_tty.c wake all such processes. They then sleep again, which counts as one
-//! voluntary switch. (/proc/PID/wchan would show the same, but on this architecture it contains a wrong address from
-//! the stack.)
+//! sleep. At least one of these processes waits for terminal input. None of these processes has a socket, because
+//! packets arrive only while time advances. Time therefore advances for `ping`, `sleep` and `curl`, and pauses at the
+//! prompt, in `less`, and in an interpreter. To detect that a process waits for terminal input, the terminal's settings
+//! are written again without a change. The rewrite makes `n_tty_set_termios` in drivers/tty/n_tty.c wake all processes
+//! that wait for terminal input. The woken processes then sleep again, which counts as one voluntary context switch.
+//! (/proc/PID/wchan would show the same, but on this architecture it contains a wrong address from the stack.)
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};
@@ -21,13 +21,13 @@ use std::os::fd::AsRawFd;
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
 /// All processes are checked only at every n-th check. Other checks look only at the group's first process, which is
-/// usually the one that waits.
+/// usually the process that waits.
 const WHOLE_LOOKS: u64 = 16;
 /// Stops the guest at `gate` whenever a program in the session of `leader` waits for the user at `terminal`. Returns
 /// when the session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
-    // No other process may run between reading the terminal's settings and writing them. Otherwise a shell that a key
-    // wakes could change the settings in between, and this change would be undone.
+    // No other process may run between reading the terminal's settings and writing them. Without this priority, a shell
+    // that a key wakes could change the settings between the two steps, and the write would undo the change.
     let first = libc::sched_param { sched_priority: 1 };
     // SAFETY: `first` outlives the call.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) }, "run before the programs")?;
@@ -104,8 +104,8 @@ impl Process {
     }
 
     fn read(text: &str) -> Option<Self> {
-        // State, parent, process group, session, terminal, foreground group. These are fields 3 to 8 of proc(5). They
-        // follow a name that may contain any characters.
+        // State, parent, process group, session, terminal, foreground group. These are fields 3 to 8 of proc(5). The
+        // fields follow a name that may contain any characters.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let number = |place: usize| fields.get(place)?.parse::<i32>().ok();
         let state = *fields.first()?;

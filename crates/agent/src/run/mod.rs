@@ -74,12 +74,13 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
 
     let end_ns = context.ending.end_ns();
     clock.sleep_until(end_ns)?;
-    // Queues are sampled before the links drain. Packets that wait afterwards are answers to closed sockets, and do not
-    // belong to the run.
+    // Queues are sampled before the links drain. Packets that still wait after the drain are answers to closed sockets,
+    // and do not belong to the run.
     let links_at_end = player.link_totals()?;
     let drained_ns = end_ns + setup.drain_ns.max(1);
     clock.sleep_until(drained_ns)?;
-    // By now every packet that was sent has arrived and reaches the capture before its end, or a link holds the packet.
+    // By now every packet that was sent has arrived, and will reach the capture before the capture ends, or a link
+    // holds the packet.
     let links_drained = player.link_totals()?;
     clock.sleep_until(drained_ns + FLUSH_NS)?;
     // Programs end after the last reading of the links. Packets that programs send while they end do not belong to the
@@ -96,7 +97,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         None => Outcome::of_receivers(setup, player.transfers())?,
     };
     if outcome.vanished_pkts > 0 {
-        // Packets whose time to live ended are counted only now, because counting them queries every router.
+        // Packets whose time to live ended are counted last, because counting them queries every router.
         outcome.explain_vanished(player.expired_pkts()?);
     }
     player.finish(&mut outcome.connections)?;
@@ -112,7 +113,7 @@ fn allow_congestion_controls() -> Result<()> {
     netns::set_sysctl("net.ipv4.tcp_allowed_congestion_control", &available)
 }
 
-/// Makes the wires of hosts carry packets in the form that links carry, none larger than the MTU.
+/// Makes the wires of hosts carry packets of the size that links carry: at most the MTU.
 fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> {
     for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
         for node in [link.a, link.b].into_iter().filter(|&n| setup.hosts.iter().any(|h| h.node == n)) {

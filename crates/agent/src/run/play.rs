@@ -29,15 +29,15 @@ enum Due {
     Queues,
     Counters,
     Sockets,
-    /// All events of an instant. The value is the index of the first of them.
+    /// All events of an instant. The value is the index of the instant's first event.
     Events(usize),
-    /// The stop of this transfer.
+    /// Stop of the transfer with this index.
     Stop(usize),
-    /// The stop of this program.
+    /// Stop of the program with this index.
     StopProgram(usize),
-    /// The kill of this program, some time after its stop.
+    /// Kill of the program with this index, some time after its stop.
     KillProgram(usize),
-    /// The false notice at this index.
+    /// False notice with this index.
     FalseNotice(usize),
     /// Notices about the changes of a later instant, which begins with this event.
     NoticesAhead(usize),
@@ -72,7 +72,7 @@ pub struct Player<'a> {
 /// Tasks that remain to be done.
 type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 
-/// Flows for which the run's end waits. These are the flows that have an end of their own.
+/// Flows for which the run's end waits. Each of these flows has an end of its own.
 fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
         FlowKind::Tcp => setup.flows[*i].size_bytes.is_some() && setup.flows[*i].subflow_of.is_none(),
@@ -210,7 +210,7 @@ impl<'a> Player<'a> {
         agenda
     }
 
-    /// Sleeps until a task is due. Returns false if a flow has ended before.
+    /// Sleeps until a task is due. Returns false if a flow ended first.
     fn sleep_until(&mut self, t_ns: i64, what: Due, rung: u32) -> Result<bool> {
         self.infos.forget();
         if !self.awaited.is_empty() {
@@ -221,7 +221,7 @@ impl<'a> Player<'a> {
         let are_both_sampled = what == Due::Queues && sockets_ns.is_some_and(|period_ns| t_ns % period_ns == 0);
         if let Some(links_bytes) = self.queues.links_bytes().filter(|_| are_both_sampled) {
             let transfers = &self.flows.transfers;
-            // If other transfers are running by then, they are queried once more.
+            // Other transfers that are running at that time are queried once more.
             let is_asked = |i: &usize| !transfers[*i].is_mptcp() && self.is_looked_at(t_ns, *i);
             let looked_at = (0..transfers.len()).filter(is_asked).map(|i| &transfers[i]);
             let looked_at: Vec<&Transfer> = looked_at.collect();
@@ -379,8 +379,8 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// Whether a transfer is sampled at this time. It is sampled from its start until its stop, and once more after it
-    /// has ended by itself.
+    /// Whether a transfer is sampled at this time. A transfer is sampled from its start until its stop, and once more
+    /// after it has ended by itself.
     fn is_looked_at(&self, t_ns: i64, i: usize) -> bool {
         let transfer = &self.flows.transfers[i];
         t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]

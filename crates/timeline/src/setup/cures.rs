@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-/// Actions of nodes when one of their routes changes, so that packets arrive in order. By default they do nothing.
+/// Actions of nodes when one of their routes changes, so that packets arrive in order. By default, nodes do nothing.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {
@@ -11,14 +11,14 @@ pub struct Cures {
     pub move_queue: Option<MoveQueue>,
     /// Buffer in which new packets are held; None = they are not held.
     pub hold: Option<Hold>,
-    /// Marker that ends the old path. Packets on the new path wait for it. None = there is no marker.
+    /// The marker ends the old path. Packets on the new path wait for it. None = there is no marker.
     pub end_marker: Option<EndMarker>,
     /// Time after a change for which packets are sent on both links; None = they are only sent on the new link.
     pub duplicate_ns: Option<u64>,
-    /// How stations number the packets that they send, and reorder the packets that they receive; None = they do
+    /// How stations number the packets that they send, and reorder the packets that they receive; None = stations do
     /// neither.
     pub resequence: Option<Resequence>,
-    /// How nodes notify hosts; None = they do not.
+    /// How nodes notify hosts; None = nodes do not notify hosts.
     pub notify: Option<Notify>,
 }
 
@@ -36,12 +36,12 @@ pub struct EndMarker {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
-    /// Time between the change and the notice. If it is below 0, the notice precedes the change.
+    /// Time between the change and the notice. If the delay is below 0, the notice precedes the change.
     pub delay_ns: i64,
     /// Share of the notices that are lost, 0 to 1.
     pub loss_ratio: f64,
-    /// False notices in order of time. Each has a run time in ns, the host that receives the notice, and the host to
-    /// which its packets go.
+    /// False notices in order of time. Each false notice has a run time in ns, the host that receives the notice, and
+    /// the host to which its packets go.
     pub r#false: Vec<(i64, usize, usize)>,
 }
 
@@ -73,7 +73,7 @@ pub enum Ordering {
 pub enum Numbering {
     /// The packets of one flow, which protocol and ports identify.
     Flow,
-    /// All packets from one host to another.
+    /// All packets from one host to another, of all flows.
     Aggregate,
 }
 
@@ -81,9 +81,9 @@ pub enum Numbering {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveQueue {
-    /// They can: the queue is in the node's memory.
+    /// The packets can be moved: the queue is in the node's memory.
     Kept,
-    /// They cannot: the queue is lost with the link.
+    /// The packets cannot be moved: the queue is lost with the link.
     Lost,
 }
 
@@ -118,7 +118,7 @@ impl Cures {
             || self.advanced().is_some()
     }
 
-    /// Maximum time for which packets of a new path wait at stations. None unless only those packets wait.
+    /// Maximum time for which packets of a new path wait at stations. None = no packets wait, or all packets wait.
     pub fn advanced(&self) -> Option<u64> {
         self.resequence.filter(|r| r.kind == Ordering::Advanced).map(|r| r.delay_ns)
     }

@@ -19,10 +19,11 @@ pub struct Flow {
     pub destination: usize,
     /// Congestion control; only for tcp.
     pub congestion_control: Option<String>,
-    /// tcp: the connection is of Multipath TCP (RFC 8684).
+    /// tcp: whether the connection uses Multipath TCP (RFC 8684).
     #[serde(default)]
     pub is_mptcp: bool,
-    /// tcp: index of the flow of Multipath TCP to whose connection this one belongs, as a subflow that the kernel opens.
+    /// tcp: the flow is a further subflow, which the kernel opens. The value is the index of the flow to whose
+    /// Multipath TCP connection it belongs.
     #[serde(default)]
     pub subflow_of: Option<usize>,
     /// Time at which the flow connects or sends its first packet.
@@ -43,7 +44,7 @@ pub struct Flow {
     /// Packets per second; only for ping and udp, instead of `interval_ns` and `rate_bps`. Packet k is due at start +
     /// floor(k 1e9 / packets_per_s).
     pub packets_per_s: Option<f64>,
-    /// Whether the destination answers pings. If false, `net.ipv4.icmp_echo_ignore_all` is set there.
+    /// Whether the destination answers pings. If false, `net.ipv4.icmp_echo_ignore_all` is set at the destination.
     pub replies: bool,
     /// Whether a ping is a flood. The next request is then sent when the previous one is answered or after
     /// `interval_ns`, whichever comes first.
@@ -54,7 +55,7 @@ pub struct Flow {
     pub program: Option<Program>,
 }
 
-/// User programs. Each of their connections between the two hosts becomes a flow of its own.
+/// User programs. Each connection of the programs between the two hosts becomes a flow of its own.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
@@ -90,6 +91,6 @@ pub enum FlowKind {
     Ping,
     /// One-way stream at a constant rate.
     Udp,
-    /// User programs. The flow itself has no packets; its connections have.
+    /// User programs. The flow itself has no packets; only its connections have packets.
     Program,
 }

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-/// Connections of programs on the user's machine from one host to another, in real time. Nothing is recorded.
+/// Connections of programs on the user's machine from one host to another, in real time. Such a run records nothing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Live {

@@ -33,7 +33,7 @@ pub struct Setup {
     pub version: u32,
     /// Length of the run.
     pub duration_ns: i64,
-    /// Root seed. Each direction of a link derives its own random stream from it.
+    /// Root seed. Each direction of a link derives its own random stream from the root seed.
     pub seed: u64,
     /// Time after the run's end for which packets in flight may still arrive.
     pub drain_ns: i64,
@@ -53,7 +53,7 @@ pub struct Setup {
     pub forwarding: Forwarding,
     /// All links that are up at some time.
     pub links: Vec<Link>,
-    /// Distributions of random delays. Events refer to them by index.
+    /// Distributions of random delays. Events refer to a distribution by its index.
     pub jitter_tables: Vec<JitterTable>,
     /// The workload.
     pub flows: Vec<Flow>,
@@ -61,7 +61,7 @@ pub struct Setup {
     pub source_routing: bool,
     /// Kernel parameters of the whole guest, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// Kernel modules with their parameters. They are loaded, or built into the kernel.
+    /// Kernel modules with their parameters. The modules are loaded from a file, or are built into the kernel.
     #[serde(default)]
     pub modules: Vec<Module>,
     /// Actions of nodes when one of their routes changes, besides using the new route.
@@ -147,7 +147,7 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Whether hosts have IPv6 addresses.
+    /// Whether the hosts of the setup have IPv6 addresses.
     pub fn is_ipv6(&self) -> bool {
         self.hosts.iter().any(|host| host.address.is_ipv6())
     }
@@ -166,7 +166,7 @@ impl Setup {
         self.flows.iter().any(|f| f.program.is_some())
     }
 
-    /// Whether some flow is of Multipath TCP.
+    /// Whether any flow uses Multipath TCP.
     pub fn has_mptcp(&self) -> bool {
         self.flows.iter().any(|f| f.is_mptcp)
     }
@@ -176,7 +176,7 @@ impl Setup {
         (0..self.flows.len()).filter(move |&i| self.flows[i].subflow_of == Some(flow))
     }
 
-    /// Node whose namespace a host's node shares; its own if the host joins no other.
+    /// Node whose namespace a host's node uses; the host's own node if the host joins no other host.
     pub fn home_of(&self, host: usize) -> usize {
         self.hosts[self.hosts[host].joins.unwrap_or(host)].node
     }

@@ -45,13 +45,14 @@ pub struct Host {
     /// When the host's sockets acknowledge received data.
     #[serde(default)]
     pub delayed_ack: DelayedAck,
-    /// Index into `hosts`: the host whose namespace this one shares, as a further interface with an address of its own.
+    /// Index into `hosts`: the host whose namespace this host shares, as a further interface with an address of its
+    /// own.
     #[serde(default)]
     pub joins: Option<usize>,
 }
 
 impl Host {
-    /// The last four bytes of the host's address. They differ between hosts.
+    /// The last four bytes of the host's address. These bytes differ between hosts.
     pub fn short_address(&self) -> u32 {
         match self.address {
             IpAddr::V4(address) => address.into(),
@@ -62,9 +63,10 @@ impl Host {
 
 /// Minimum of [`super::Setup::mtu_bytes`]: two headers of 60 bytes each, and some payload.
 pub const MTU_LEAST_BYTES: u32 = 256;
-/// The same minimum for IPv6 (RFC 8200, 5). On an interface with a smaller MTU, the kernel has no IPv6.
+/// Minimum of [`super::Setup::mtu_bytes`] for IPv6 (RFC 8200, 5). On an interface with a smaller MTU, the kernel has no
+/// IPv6.
 pub const MTU_LEAST_BYTES_IPV6: u32 = 1280;
-/// Maximum of [`super::Setup::mtu_bytes`], which is Ethernet's.
+/// Maximum of [`super::Setup::mtu_bytes`], which is Ethernet's MTU.
 pub const MTU_MOST_BYTES: u32 = 1500;
 
 pub(super) fn mtu_most_bytes() -> u32 {
@@ -86,7 +88,7 @@ pub enum Forwarding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayedAck {
-    /// As Linux does by default: the first segments one by one, then every second segment or after an adaptive timer.
+    /// Linux's default: the first segments one by one, then every second segment or after an adaptive timer.
     #[default]
     Adaptive,
     /// Every second segment, beginning with the first, or after a timer (`guest/ulp/delack.c`).
@@ -102,7 +104,7 @@ pub enum Pacing {
     /// TCP itself, if the congestion control requests pacing.
     #[default]
     Internal,
-    /// The kernel's `fq` on the host's wire. It paces all sockets.
+    /// The kernel's `fq` on the host's wire, which paces all sockets.
     Fq,
 }
 
@@ -120,7 +122,7 @@ pub struct Link {
     pub discipline: Option<Discipline>,
     /// Fate of the link's packets when the link goes down. `events.bin` contains the decision for each case.
     pub on_down: Option<OnDown>,
-    /// Maximum number of waiting packets. If neither this limit nor the next is set, the queue is unlimited.
+    /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
     /// Maximum number of waiting bytes. Frames count with the overhead.
     pub limit_bytes: Option<u32>,
@@ -137,7 +139,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether queueing disciplines model the link's directions. A wire has none, unless it is jittered.
+    /// Whether queueing disciplines model the link's directions. A wire has no discipline, unless it is jittered.
     pub fn is_modelled(&self) -> bool {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }
@@ -156,7 +158,7 @@ pub enum LinkKind {
     Isl,
     /// Link between a satellite and the ground.
     Gsl,
-    /// Link between a host and its station. It has no delay, rate or queue, unless its discipline is `jitter`.
+    /// Link between a host and its station. A wire has no delay, rate or queue, unless its discipline is `jitter`.
     Wire,
 }
 
@@ -191,11 +193,11 @@ pub enum QueueCounts {
     /// delay line.
     #[default]
     Waiting,
-    /// Packets that wait for the serialiser, and packets in the delay line. This is netem's own rule.
+    /// Packets that wait for the serialiser, and packets in the delay line. netem itself counts in this manner.
     WaitingAndFlying,
 }
 
-/// Settings of a direction. They only apply to the discipline leolink.
+/// Settings of a direction. The settings only apply to the discipline leolink.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Direction {
@@ -235,11 +237,11 @@ pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 pub struct Queue {
     /// The queueing discipline.
     pub kind: QueueKind,
-    /// Whether the discipline marks packets instead of dropping them, if they support marking.
+    /// Whether the discipline marks packets instead of dropping them, if the packets support marking.
     pub ecn: bool,
     /// Parameters of the discipline, by name: see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
-    /// Maximum number of waiting packets. If neither this limit nor the next is set, the link's limits apply.
+    /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the link's limits apply.
     pub limit_pkts: Option<u32>,
     /// Maximum number of waiting bytes. If neither limit is set, the link's limits apply.
     pub limit_bytes: Option<u32>,

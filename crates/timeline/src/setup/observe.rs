@@ -23,12 +23,12 @@ pub struct Observe {
     pub reordering_threshold_pkts: u32,
     /// Width of the windows in which reordering is measured; None = no windows.
     pub reordering_window_ns: Option<i64>,
-    /// Times before and after a route change. The reordering of a flow is measured in between.
+    /// Times before and after a route change. The reordering of a flow is measured between these times.
     pub around_changes_ns: (i64, i64),
     /// Selection of the packets that are stored.
     pub packets: Packets,
-    /// Only for `changes`: intervals of sending time in which packets are stored. They are sorted, disjoint and
-    /// half-open.
+    /// Only for `changes`: intervals of sending time in which packets are stored. The intervals are sorted, disjoint
+    /// and half-open.
     pub windows_ns: Vec<(i64, i64)>,
     /// Ends of the first flow at which a pcapng file is written.
     pub pcap: Pcap,

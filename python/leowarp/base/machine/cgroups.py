@@ -16,7 +16,8 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
-    """The smallest remainder under the limits of the group and its parents; None if none of these groups has a limit.
+    """Smallest number of bytes left under the limits of the process's group and its parents; None if none of these
+    groups has a limit.
 
     proc, root: The file that lists the process's groups, and the mount point of the hierarchies.
     """

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 MOST_FLOWS = 3
-"""With more flows, the metrics are too many for a terminal, so only `--all` prints them."""
+"""With more flows there are too many metrics for a terminal, so only `--all` prints them."""
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """Print the numbers of the runs that a paper would compare, one column per run, and where to find all of them.
+    """Print the numbers of the runs that a paper would compare, one column per run, and the command that prints all
+    scalars.
 
-    runs: At least one; the example in the last line uses the first one's path.
+    runs: At least one; the last line has the path of the first run.
     """
     from leowarp.base.layout import directory_names
     from leowarp.cli.printed.tables import print_sections
@@ -30,7 +31,7 @@ def print_comparison(runs: Sequence[Run]) -> None:
 
     print_causes(runs, causes(runs))
     print_sections(compared(directory_names([run.path for run in runs]), [run.summary for run in runs]))
-    # The first run's command is shown, because the commands of the others differ only in the path.
+    # The command names the first run, because the commands for other runs differ only in the path.
     say(f"All scalars: leowarp show {shlex.quote(str(runs[0].path))} --metrics, and so on")
 
 
@@ -45,7 +46,8 @@ def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
 
 
 def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
-    """Print differences between two runs, causes first; as JSON, or with `everything`, every scalar of every flow."""
+    """Print differences between two runs, causes first; or print them as JSON. With `everything`, every scalar of every
+    flow is included."""
     from leowarp.cli.output import print_json
     from leowarp.results.differences import Part, differences
 
@@ -95,7 +97,7 @@ def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everyt
         say("Every scalar is the same.")
         return
     most = max(len(run.summary["flows"]) for run in runs)
-    # Two runs that differ in one packet may differ in hundreds of scalars; a single TCP flow has a hundred.
+    # Two runs that differ in one packet may differ in hundreds of scalars; a single TCP flow has a hundred scalars.
     few = [each for each in metrics if is_of_overview(each.key)]
     if most > MOST_FLOWS:
         few = [each for each in few if not each.key.startswith("flows.")]

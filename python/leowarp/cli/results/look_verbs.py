@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
 
-Each verb performs the computations of a run before its guest boots, with the same functions on the same plan. The
+Each verb does the computations that a run does before its guest boots, with the same functions on the same plan. The
 output therefore equals the content of the run directory.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 MOST_FIBRES = 3
-"""Number of station pairs for which `routes` prints a fibre's delay; --json has all."""
+"""Number of station pairs for which `routes` prints a fibre's delay; --json lists all pairs."""
 
 
 def plan(
@@ -45,7 +45,8 @@ def plan(
     if resolved.constellation is not None and resolved.constellation.tle is not None:
         from leowarp.ephemeris import planned_places
 
-        # No key holds the orbital planes that were found in the elements, so they are printed with the plan.
+        # The orbital planes found in the orbital elements are not keys of the plan, so they are printed beside the
+        # plan.
         places = planned_places(resolved)
         _notes(() if places is None else places.sentences)
     from leowarp.scenario import long_run
@@ -54,7 +55,7 @@ def plan(
         _notes([sentence])
     text = resolved.to_toml()
     if out is not None:
-        # Nothing is written through a symbolic link (docs/security.md, what a plan cannot do).
+        # leowarp never writes through a symbolic link (docs/security.md, what a plan cannot do).
         plainfiles.refuse_link(out)
         out.write_text(text, encoding="utf-8")
     if json_:
@@ -62,8 +63,8 @@ def plan(
 
         from leowarp.cli.output import print_json
 
-        # The plan's own text is parsed again: --json then shows what a run directory's plan contains, with defaults in
-        # their units.
+        # The plan's own text is parsed again, so that --json shows defaults in their units, like the plan in a run
+        # directory.
         print_json(tomllib.loads(text))
     elif out is None:
         say(text, end="")
@@ -72,7 +73,9 @@ def plan(
 def ephemeris(
     file: options.ScenarioFile,
     at: Annotated[str, typer.Option("--at", help="When, on the run's clock.")] = "0 s",
-    visible: Annotated[bool, typer.Option("--visible", help="Only satellites above some station's horizon.")] = False,
+    visible: Annotated[
+        bool, typer.Option("--visible", help="Only satellites above the horizon of some station.")
+    ] = False,
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
@@ -94,11 +97,11 @@ def ephemeris(
         )
     ecef_m = sky.positions_ecef_m(t_ns)
     radius_m = np.linalg.norm(ecef_m, axis=-1)
-    # Spherical latitude: the direction from the Earth's centre, whatever ellipsoid the stations use.
+    # Spherical latitude: the direction from the Earth's centre, whatever ellipsoid is used for the stations.
     latitude_deg = np.degrees(np.arcsin(ecef_m[:, 2] / radius_m))
     longitude_deg = np.degrees(np.arctan2(ecef_m[:, 1], ecef_m[:, 0]))
     stations = sky.stations
-    # Shape (stations, satellites), degrees; a station does not see a satellite below 0.
+    # Array of shape (stations, satellites), degrees; a satellite below 0 is not visible from the station.
     elevations_deg = np.array([sky.stations.elevations_deg(i, ecef_m) for i in range(len(stations.names))])
     chosen = [i for i in range(len(sky.names)) if not visible or (elevations_deg[:, i] > 0).any()]
     places = [None if sky.places is None else sky.places.name(i) for i in range(len(sky.names))]
@@ -150,7 +153,7 @@ def routes(
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
-    # The ordered pairs have this order: the forward direction, then the return direction.
+    # Ordered pairs alternate: for each pair, the forward direction comes first and then the return direction.
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
     table = planned.table.to_pylist()
     fibres = skies.fibres(resolved)
@@ -163,7 +166,7 @@ def routes(
     say(f"{resolved.name}: {_scalars(planned.summary)}")
     for fibre in fibres[:MOST_FIBRES]:
         say(f"beside it {fibre.text()}")
-    # For a single pair, the two columns would be the same in each row.
+    # For a single pair, these two columns would be the same in each row.
     several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(
         None,
@@ -185,7 +188,7 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
 
     row: A row of `10-routes.parquet`.
     ways: list of (source, destination). Names of nodes.
-    plan: Its medium determines whether pairs and rows use the same names; if not, every row is shown.
+    plan: The plan's medium determines whether pairs and rows use the same names; if not, every row is shown.
     """
     from leowarp.scenario.schema import Access
 
@@ -206,7 +209,7 @@ def _scalars(summary: dict[str, Any]) -> str:
 
 
 def _ms(nanoseconds: int | None) -> str | None:
-    """A delay in ms with the resolution of a ns; None stays None, which a table shows as a dash.
+    """A delay in ms with a resolution of 1 ns; None stays None, which a table shows as a dash.
 
     >>> _ms(1_234_567)
     '1.234567'
@@ -215,25 +218,25 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
-    """The plan of a scenario, a plan or a run directory, with `--set` applied.
+    """The plan of a file that is a scenario, a plan or a run directory, with the settings of `--set` applied.
 
-    settings: Texts of the form ``KEY=VALUE``.
+    settings: Texts ``KEY=VALUE``.
     Raises ScenarioError for the same reasons as `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
     """
     from leowarp import scenario
 
     resolved = scenario.resolve(scenario.load(file, settings or []))
-    # A run does the same, so a plan that cannot run is refused here too.
+    # A run makes the same check, so this function rejects a plan that cannot run.
     scenario.check_extent(resolved)
     return resolved
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """The number for an option's text, in the quantity's stored unit (ns for a time); an error names the option.
+    """The number for an option's text, in the quantity's stored unit (ns for a time). An error names the option.
 
     quantity: A quantity of `leowarp.base.units`.
     option: The option as typed: ``--at``.
-    Raises ScenarioError if the text is no such quantity.
+    Raises ScenarioError if the text is not a value of this quantity.
 
     >>> parsed(units.TIME, "--at", "5 s")
     5000000000
@@ -245,7 +248,7 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
 
 
 def _notes(warnings: Any) -> None:
-    """Print warnings on stderr, so that a table on stdout can be piped."""
+    """Print warnings on stderr, so that the table on stdout can be piped."""
     from leowarp.cli.output import note
 
     for warning in warnings:

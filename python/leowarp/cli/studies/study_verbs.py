@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`leowarp study FILE`, and verbs for an existing study directory.
 
-Run, status and run-again are verbs of one group; a file in place of a verb means `run` (`cli/studies/groups.py`).
+`run`, `status` and `run-again` are verbs of one group; a file in place of a verb means `run` (`cli/studies/groups.py`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from leowarp.study.sweep.status import StudyStatus
 
 MOST_FAILURES = 10
-"""All of thousands of runs may fail for one reason; the results have one row per failure."""
+"""Maximum number of failures that are printed: thousands of runs may fail for one reason. The results have a row per
+failure."""
 
 
 study_app = typer.Typer(
     cls=with_default("run"),
     no_args_is_help=True,
-    help="Many runs from one file: leowarp study FILE. Resumes where it was ended, by whatever.",
+    help="Make many runs from one file: leowarp study FILE. After any interruption, the same command continues.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -40,18 +41,21 @@ StudyDirectory = Annotated[Path, typer.Argument(metavar="DIR", help="A study's d
 @study_app.command()
 def run(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A study (.toml), or the directory of one that was started before.")
+        Path,
+        typer.Argument(metavar="FILE", help="A study (.toml), or the directory of a study that was started before."),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The study's directory; studies/NAME if not given.")
+        Path | None, typer.Option("--out", "-o", help="Directory of the study; default: studies/NAME.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run and what it may cost.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the runs that would be made and their estimated cost.")
+    ] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")] = False,
     trust: options.Trust = False,
     jobs: options.AtOnce = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Have the workers of a Dask scheduler make the runs: tcp://HOST:8786"),
+        typer.Option(metavar="ADDRESS", help="Let the workers of a Dask scheduler make the runs: tcp://HOST:8786"),
     ] = None,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
@@ -59,7 +63,7 @@ def run(
     """Make the runs of a study that are not there yet (the word `run` may be left out); status 5 if a run failed."""
     from leowarp import study as studies
 
-    # This is done first, because a dry run needs no kernel, no trust and no directory.
+    # A dry run comes first, because it needs no kernel, no consent to code and no directory.
     if dry_run:
         _dry_run(file, out, json_)
         return
@@ -74,12 +78,12 @@ def run(
             trust=trust,
         )
     except KeyboardInterrupt:
-        # `interruptible` is not used: here a user wants to know that nothing is lost, and how to continue.
+        # `interruptible` is not used, because a user must learn here that nothing is lost, and how to continue.
         again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
-        note(f"leowarp: interrupted; what was made stays. To go on: {again}")
+        note(f"leowarp: interrupted; finished runs stay. To go on: {again}")
         sys.exit(INTERRUPTED_EXIT_CODE)
     _print_result(made, json_)
-    # A study is completed even if runs fail; the status is for scripts, the results are for people.
+    # A study is complete even if runs failed; the exit status is for scripts.
     if made.failures:
         raise typer.Exit(TraceError.exit_code)
 
@@ -130,18 +134,19 @@ def run_again(
         })  # fmt: skip
     else:
         if made.differences:
-            # A difference is the purpose of this verb: a result of the study that this machine does not reproduce.
+            # Finding differences is the purpose of this verb: they are results of the study that this machine does not
+            # reproduce.
             rows = [(name, *pair) for name, pair in made.differences.items()]
             print_table(f"{run_id} made again", ("scalar", "stored", "now"), rows)
         say(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")
-    # The status is 1, as for `verify`: a comparison failed, although the run itself succeeded.
+    # The status is 1, as for `verify`: the comparison failed, although the run itself succeeded.
     raise typer.Exit(1 if made.differences else 0)
 
 
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
-    """Print the extent of a study; nothing is built or run.
+    """Print the extent of a study; no run is made and no kernel is built.
 
-    file: A study, or a study's directory.
+    file: A study file, or a study's directory.
     out: The study's directory, as for `study run`.
     """
     from leowarp.cli.output import print_json, print_table
@@ -162,13 +167,13 @@ def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
-    """Print the results: the number of runs, the place of the results, and the first failures with their messages.
+    """Print the number of runs, where the results are, and the first failures with their messages.
 
-    Failures go to stderr in both forms: with ``--json`` stdout holds only the object, which lists all of them.
+    Failures go to stderr in both forms. With ``--json``, stdout has only the object, which lists all failures.
     """
     from leowarp.cli.output import print_json, print_table
 
-    # Only one column is read, because the results of a large study have hundreds.
+    # Only one column is read, because the results of a large study have hundreds of columns.
     runs = len(made.table(["run_id"]))
     failures = {run_id: error.message for run_id, error in made.failures.items()}
     if as_json:
@@ -189,7 +194,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 
 
 def _note_more(failed: int, path: Path) -> None:
-    """Print the number of failures beyond those named, and how to repeat them.
+    """Print how many failures were not listed, and the command that repeats failed runs.
 
     failed: Number of all failures; for 0 nothing is printed.
     """
@@ -202,7 +207,7 @@ def _note_more(failed: int, path: Path) -> None:
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
     """The state of a study as rows of a table.
 
-    Returns: list of (quantity, value). Values are texts; runs that are no longer in the study are listed only if there
+    Returns: list of (quantity, value). Values are texts. Runs that are no longer in the study have a row only if there
         are any.
     """
     lines = [
@@ -218,7 +223,7 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
 
 
 def progress_of_study(kind: ProgressKind) -> bool | OnStudyProgress:
-    """Value for the argument `progress` of `run_study`: a callable for JSON, otherwise whether there is a display."""
+    """Value for the argument `progress` of `run_study`: a callable for JSON, otherwise whether to show a display."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mobile channel as text and JSON: its power beside the model, and the outcomes of codewords under hybrid ARQ."""
+"""A mobile channel as text and JSON: its power beside the model's, and the outcomes of codewords with hybrid ARQ."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
 from leowarp.timeline.channel.statistics import statistics
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
-"""Shares of time: deep fades matter to hybrid ARQ, so two shares are below the median."""
+"""Shares of time. Two of them are below the median, because deep fades matter to hybrid ARQ."""
 
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
-"""Levels relative to line of sight. Es/N0 at each level is printed next to it, since it decides whether a codeword is
-decoded."""
+"""Power levels relative to line of sight, dB. Es/N0 at each level is printed beside the level, because Es/N0 decides
+whether a codeword is decoded."""
 
 Row = tuple[str | None, ...]
 
@@ -31,7 +31,7 @@ class MobileChannel:
     """The mobile channel of a plan, over the plan's duration.
 
     mobile: The section of the plan.
-    fading: The model of the fading; None if the last hop is in line of sight (``fading = false``).
+    fading: The model of the fading; None if the last hop has line of sight (``fading = false``).
     realisation: Power, codewords and their outcomes as in a run of this plan and seed.
     """
 
@@ -47,12 +47,12 @@ class MobileChannel:
 
     @property
     def steady(self) -> bool:
-        """Whether the level is constant: nothing fades, or the terminal is at rest."""
+        """Whether the level is constant, because nothing fades or the terminal is at rest."""
         return self.power.frozen
 
     @cached_property
     def statistics(self) -> pa.Table:
-        """The series beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
+        """Statistics of the series beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
 
         Returns: One row per statistic: its name, its state or level, its value, and the closed form or null. The table
             is computed once.
@@ -63,8 +63,8 @@ class MobileChannel:
 def channel_of(plan: Plan, source: str) -> MobileChannel:
     """The channel that a run of the plan would have.
 
-    source: The name that the user typed, for messages.
-    Returns: The channel, cut at the run's duration.
+    source: The name of the scenario as typed, for messages.
+    Returns: The channel up to the run's duration.
     Raises ScenarioError if the plan has no mobile channel.
     """
     if not isinstance(plan.medium, Mobile):
@@ -72,7 +72,8 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    # The random values are the run's: one realisation from the seed, of which the timeline takes the rows.
+    # The random values are the same as in the run: the seed gives one realisation, and the timeline takes its rows from
+    # it.
     realisation = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
     return MobileChannel(plan, plan.medium, fading_of(plan.medium), realisation)
 
@@ -93,15 +94,15 @@ def title(channel: MobileChannel) -> str:
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """Rows about the power series, beside the model's values: shares and durations of the states, quantiles, mean.
+    """Rows about the power series beside the model's values: shares and durations of the states, quantiles, mean.
 
-    Returns: list of (name, value, closed form). Values are texts with units; None if a state or level did not occur or
-        no closed form is known, which a table shows as a dash.
+    Returns: list of (name, value, closed form). Values are texts with units. A value is None, which a table shows as a
+        dash, if its state or level did not occur or no closed form is known.
     """
     rows = channel.statistics.to_pylist()
 
     def line(name: str, row: dict[str, Any], scale: float, unit: str, digits: int) -> Row:
-        """A statistic's name, value and closed form; the two values are multiplied by `scale`."""
+        """A statistic's name, value and closed form; value and closed form are multiplied by `scale`."""
         return name, *(
             None if row[key] is None else f"{row[key] * scale:.{digits}f} {unit}" for key in ("value", "closed_form")
         )
@@ -113,7 +114,7 @@ def level_rows(channel: MobileChannel) -> list[Row]:
     levels = [
         line(f"quantile {100 * row['at']:g} % of the level", row, 1, "dB", 2)
         for row in rows
-        # The statistics have more quantiles than fit a terminal; JSON has all of them.
+        # The statistics have more quantiles than fit on a terminal; JSON has all of them.
         if row["statistic"] == "quantile" and row["at"] in QUANTILES
     ]
     means = [line("mean power", row, 1, "dB", 2) for row in rows if row["statistic"] == "mean_power"]
@@ -121,17 +122,17 @@ def level_rows(channel: MobileChannel) -> list[Row]:
 
 
 def fade_rows(channel: MobileChannel) -> list[Row]:
-    """Rows about fades below some levels: Es/N0 at the level, crossings per second, mean duration.
+    """Rows about fades: for each level, its Es/N0, crossings per second and mean duration of a fade.
 
     Returns
     -------
     list of (level, Es/N0, crossings per second, mean duration)
-        One row for each of `FADE_LEVELS_DB` in the statistics; the duration is None if there was no fade.
+        One row for each of `FADE_LEVELS_DB` that the statistics have; the duration is None if there was no fade.
     """
     by_level: dict[float, dict[str, Any]] = {}
     for row in channel.statistics.to_pylist():
         if row["statistic"] in ("crossing_rate", "fade_duration") and row["at"] in FADE_LEVELS_DB:
-            # Rate and duration are separate rows in the statistics; here they share one row per level.
+            # Rate and duration are separate rows in the statistics, but share one row per level here.
             by_level.setdefault(row["at"], {})[row["statistic"]] = row["value"]
     return [
         (
@@ -143,11 +144,11 @@ def fade_rows(channel: MobileChannel) -> list[Row]:
 
 
 def codeword_rows(channel: MobileChannel) -> list[Row]:
-    """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay of each; the last row is about
-    lost codewords.
+    """One row per number of retransmissions: share of all codewords that were decoded with it, and their delay. The
+    last row is about lost codewords.
 
-    Returns: list of (outcome, share, delay). The delay is first_delay + n retransmission_delay, up to the decoding;
-        None for lost codewords.
+    Returns: list of (outcome, share, delay). The delay until decoding after n retransmissions is first_delay + n
+        retransmission_delay; None for lost codewords.
     """
     harq, outcomes = harq_of(channel.mobile), channel.realisation.outcomes
     rows: list[Row] = [
@@ -156,7 +157,7 @@ def codeword_rows(channel: MobileChannel) -> list[Row]:
             f"{100 * share:.3f} %",
             f"{(harq.first_delay_ns + again * harq.retransmission_delay_ns) / 1e6:g} ms",
         )
-        # The shares are of all codewords, including lost ones, so that the column adds up to 100 %.
+        # The shares refer to all codewords, including lost ones, so that the column adds up to 100 %.
         for again, share in enumerate(outcomes.decoded_shares(harq.retransmissions))
     ]
     return [*rows, ("lost", f"{100 * outcomes.loss_ratio:.3f} %", None)]
@@ -168,7 +169,7 @@ def link_rows(channel: MobileChannel) -> list[Row]:
     Returns: list of (quantity, value). Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols, as texts with
         units.
     """
-    # The numbers are the same as with --json, so a terminal and a script cannot differ.
+    # --json prints the same numbers, so a terminal and a script cannot differ.
     numbers = harq_numbers(channel)
     harq = harq_of(channel.mobile)
     if numbers["threshold_bits"] is None:
@@ -195,8 +196,8 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
         ``threshold_bits`` (None if the threshold depends on the rate of the code).
     """
     harq = harq_of(channel.mobile)
-    # The rate is bits divided by bits per symbol, once per codeword period: a band must carry it if no codeword is sent
-    # again.
+    # The rate is bits divided by bits per symbol, once per codeword period. A band must carry this rate even if no
+    # codeword is retransmitted.
     symbols = channel.realisation.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"
     return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
@@ -224,9 +225,9 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 
 
 def about(channel: MobileChannel) -> dict[str, object]:
-    """Inputs of the channel.
+    """Inputs of the channel, by name.
 
-    Returns: Quantities under names that end in their unit; those of the fading are None if there is no fading.
+    Returns: Names end in their unit; values about fading are None if there is no fading.
     """
     fading = channel.fading
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured files, scenarios and runs as measurements, and descriptions of these as text and JSON."""
+"""Measured files, scenarios and runs as measurements, and descriptions of these measurements as text and JSON."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ def measurements(
     settings: list[str] | None,
     columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
-    """The measurements that a path names: a measured file, a scenario, or a run (then one for each of its ping flows).
+    """The measurements that a path names: one of a measured file or of a scenario; of a run, one for each of its ping
+    flows.
 
     format: "auto", or the program that wrote the file.
-    interval_ns: Interval between two lines, for a format that does not contain it.
-    capacity: Capacity of the path, as a supplement to a file of delays.
-    Raises ScenarioError, TraceError if the path names nothing that was measured, or a file is not in its format: with
-        file and line.
+    interval_ns: Interval between two lines, for a format that does not contain the interval.
+    capacity: File with the capacity of the path, in addition to a file of delays.
+    Raises ScenarioError or TraceError if the path names no measurement, or a file is not in its format. The message has
+        file and line number.
     """
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
-        # A directory is a run and .toml a scenario, whatever --format is: no measurement format uses either.
+        # The --format option does not apply to directories, which are runs, and to .toml files, which are scenarios: no
+        # measurement format uses either.
         return [_of_plan(plan_of(path, settings), str(path))]
-    # A file may contain capacity without delays, for example a Mahimahi trace or a table of rates.
+    # A file may contain only a capacity and no delays, for example a Mahimahi trace or a table of rates.
     kind = capacity_format_of(path) if format == "auto" and columns is None else None
     if kind is not None or format == "mahimahi":
         down, up, wall_ns = read_capacity(path, kind or format)
@@ -91,11 +93,12 @@ def _of_run(path: Path) -> list[Measurement]:
             continue
         of_flow = echoes.filter(np.equal(echoes["flow"].to_numpy(), number)).sort_by("sent_ns")
         sent_ns = of_flow["sent_ns"].to_numpy()
-        # The last requests may have no reply because the run ended.
+        # The last requests may lack a reply because the run ended.
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
-        # Two probes at the same instant count as one sample: times of a measurement are strictly ascending.
+        # Two probes at the same instant count as one sample, because the times of a measurement must be strictly
+        # ascending.
         kept = np.diff(sent_ns, prepend=-1) > 0
-        # If the run has a wall clock, reconfigurations are given in seconds of its minute.
+        # If the run has a wall clock, reconfigurations are printed as seconds of a minute.
         wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
         source = f"{path}, {named(FlowKey.of_plan(number, flow))}"
         pings.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
@@ -115,12 +118,13 @@ def lines(description: Description) -> dict[str, str]:
         longest = max((gap.length_ns for gap in description.gaps), default=0)
         values["gaps"] = f"{len(description.gaps)}" + (f", the longest {longest / 1e9:g} s" if description.gaps else "")
         values |= _delay_lines(description) | _schedule_lines(description) | _loss_lines(description)
-    # Such facts are included even without a single delay, because a clock that was set back may be the reason.
+    # Facts about the recording are included even without a single delay, because a clock that was set back may be the
+    # reason for having none.
     values |= _recorder_lines(description)
     if description.transfer is not None:
         values |= _transfer_lines(description.transfer)
     if description.transfer_back is not None:
-        # Only the sender knows retransmissions and windows, and this is the receiver's file.
+        # Only the sender's file can show retransmissions and windows, and this is the receiver's file.
         values |= {
             name: value
             for name, value in _transfer_lines(description.transfer_back).items()
@@ -143,7 +147,7 @@ def lines(description: Description) -> dict[str, str]:
 
 
 def _delay_lines(description: Description) -> dict[str, str]:
-    """Mean and quantiles of delays, ms: of round trips, or of one-way delays if there are no round trips."""
+    """Mean and quantiles of the delays in ms: of round trips, or of one-way delays if there are no round trips."""
     if description.mean_ns is None:
         return {"delay": "every probe was lost"}
     values = {"delay, mean": f"{description.mean_ns / 1e6:.3f} ms"}
@@ -156,10 +160,10 @@ def _delay_lines(description: Description) -> dict[str, str]:
 
 
 def _schedule_lines(description: Description) -> dict[str, str]:
-    """Reconfigurations that were found in the data, steps between slots, and spikes.
+    """Reconfigurations found in the data, steps between slots, and spikes.
 
-    Times are on the measurement's own clock. Seconds of a minute are added if the wall clock is known, because a
-    schedule of 15 s was first described in this form (12, 27, 42, 57 s).
+    Times are on the measurement's own clock. If the wall clock is known, seconds of a minute are added: the 15 s
+    schedule was first described in this form (12, 27, 42, 57 s).
     """
     heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
     spikes = {"spikes": f"{len(description.spikes)}"}
@@ -176,7 +180,7 @@ def _schedule_lines(description: Description) -> dict[str, str]:
             f"{second:.2f}" for second in description.seconds_of_minute
         )
     values["slots"] = f"{len(description.slots)}"
-    # Upward and downward steps count alike, since a congestion control has to cope with their size.
+    # Upward and downward steps count alike, because a congestion control has to cope with the size of either.
     steps_ms = np.abs(np.array(description.steps_ns)) / 1e6
     if len(steps_ms):
         values["step of the least delay: median, most"] = f"{np.median(steps_ms):.3f}, {steps_ms.max():.3f} ms"
@@ -190,7 +194,7 @@ def _schedule_lines(description: Description) -> dict[str, str]:
 
 
 def _confidence_lines(description: Description) -> dict[str, str]:
-    """Confidence of the result, its alternatives, and the evidence of each test separately."""
+    """Confidence in the reconfigurations, their alternatives, and the evidence of each test."""
     finding = description.finding
     if finding is None:
         return {}
@@ -213,7 +217,7 @@ def _every(schedule: Schedule | None) -> str:
 
 
 def _recorder_lines(description: Description) -> dict[str, str]:
-    """Effects of the recording itself, not of the path."""
+    """Effects of the recording itself, as opposed to effects of the path."""
     values = {}
     if description.clock_steps:
         values["the sender's clock was set"] = "; ".join(
@@ -240,19 +244,19 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 
 
 def _loss_lines(description: Description) -> dict[str, str]:
-    """Lost probes, their runs, and the number near a reconfiguration.
+    """Lost probes, their runs, and how many were lost near a reconfiguration.
 
-    "Near" means within 1 s. The share of all probes near a reconfiguration is also given, because many losses there
-    mean little if many probes are there.
+    "Near" means within 1 s. The share of all probes near a reconfiguration is also printed: many losses there mean
+    little if many probes are there too.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if loss.over_time_ratio is not None:
-        # The share of lost packets does not come from probes: without any lost probe, the other lines would say only "0
-        # of 350".
+        # The share of lost packets in a table does not come from probes. If no probe was lost, the lines about probes
+        # would only say "0 of 350".
         values = {} if not loss.lost else values
         values |= _table_loss_lines(loss)
-    # Without losses there are no runs, so there is no mean of their length.
+    # Without losses there are no runs of losses, and so no mean length.
     if not loss.lost:
         return values
     if loss.lost_down is not None:
@@ -274,7 +278,7 @@ def _loss_lines(description: Description) -> dict[str, str]:
 
 
 def _table_loss_lines(loss: Loss) -> dict[str, str]:
-    """The share of lost packets in a table."""
+    """Loss of a table with a share of lost packets over time."""
     values = {"lost, over time": _percent(loss.over_time_ratio)}
     if loss.over_time_up_ratio is not None:
         values = {"lost down, over time": values["lost, over time"],
@@ -296,9 +300,9 @@ def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
 
 
 def as_json(description: Description) -> dict[str, Any]:
-    """A description as one object; quantiles are named by their percentage."""
+    """A description as one JSON object; quantiles are named by their percentage."""
     document = dataclasses.asdict(description)
-    # `asdict` returns only fields; these values are properties computed from the fields.
+    # `asdict` returns only fields, but these values are properties computed from fields.
     document["loss"] |= {
         name: getattr(description.loss, name)
         for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")
@@ -315,7 +319,7 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
-    """Some quantiles in Mbit/s; "none" for a capacity that never changes from row to row."""
+    """Some quantiles of the rate in Mbit/s; "none" for a capacity that never changes from row to row."""
     return (
         ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"
         if rate_by_share_bps
@@ -324,7 +328,7 @@ def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> s
 
 
 def _chance(ratio: float) -> str:
-    """The value is never shown as 100 %, because no data can prove that."""
+    """A confidence as text; it is at most 99.9 %, because no data can prove 100 %."""
     return f"{min(100 * ratio, 99.9):.3g} %"
 
 

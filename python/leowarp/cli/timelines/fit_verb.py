@@ -15,10 +15,10 @@ from leowarp.cli.output import say
 
 Received = Annotated[
     bool,
-    typer.Option("--received", help="The times of a table are those of replies, as ping -D prints them."),
+    typer.Option("--received", help="The times of a table are arrival times of replies, as ping -D prints them."),
 ]
 Columns = Annotated[
-    str, typer.Option("--columns", help="What the columns of a table without a header are, for instance t_ns,rtt_ms.")
+    str, typer.Option("--columns", help="Columns of a table without a header, for instance t_ns,rtt_ms.")
 ]
 
 Interval = Annotated[str, typer.Option("--interval", help="Time between lines of a format that does not say it.")]
@@ -29,14 +29,13 @@ def fit(
         list[Path],
         typer.Argument(
             metavar="RECORDING...",
-            help="Recordings of one link: ping, irtt, iperf3, capacity (whatever leowarp timeline describe reads).",
+            help="Recordings of one link: ping, irtt, iperf3 or capacity (all formats that leowarp timeline describe "
+            "reads).",
         ),
     ],
-    profile: Annotated[
-        str, typer.Option("--profile", help="The profile whose keys are fitted: starlink.")
-    ] = "starlink",
+    profile: Annotated[str, typer.Option("--profile", help="Profile whose keys are fitted: starlink.")] = "starlink",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The preset that is written, for access.preset.")
+        Path | None, typer.Option("--out", "-o", help="Preset file that is written, for access.preset.")
     ] = None,
     columns: Columns = "",
     received: Received = False,
@@ -61,7 +60,7 @@ def fit(
     from leowarp.scenario.text.key import keys
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
-    # Only a profile of slots can be fitted, and recordings of the others have none.
+    # Only a profile with slots can be fitted, and the profiles in `PROFILE_FILES` have none.
     known = [word for word in keys(Access)["profile"][1].words or () if word not in PROFILE_FILES]
     if profile not in known:
         raise ScenarioError(f"--profile: there is no profile {profile}", one_of(profile, known))

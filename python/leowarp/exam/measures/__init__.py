@@ -24,10 +24,10 @@ class Measure:
     Attributes
     ----------
     function : callable
-        `function(run, **arguments) -> Measured`. If `control` is among its arguments, it compares the run with a second
-        one.
+        `function(run, **arguments) -> Measured`. If the function has an argument `control`, it compares the run with a
+        second run.
     quantity : Quantity
-        Quantity in whose units limits are written. `Measured.value` is in its base unit.
+        Quantity in whose units limits are written. `Measured.value` is in the quantity's base unit.
     """
 
     function: Callable[..., Measured]
@@ -40,13 +40,13 @@ class Measure:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Names of the arguments in a case, with those in the function: `from` becomes `from_ns`."""
+        """Names of the arguments in a case, each with its name in the function: `from` becomes `from_ns`."""
         names = [name for name in inspect.signature(self.function).parameters if name not in ("run", "control")]
         return {name.removesuffix("_ns").removesuffix("_ratio"): name for name in names}
 
     @property
     def about(self) -> str:
-        """Description of the measure, which is the first line of its docstring."""
+        """Description of the measure: the first line of the function's docstring."""
         return (inspect.getdoc(self.function) or "").splitlines()[0]
 
     def of(self, run: Run, control: Run | None, arguments: Mapping[str, Any]) -> Measured:
@@ -98,7 +98,7 @@ MEASURES: Mapping[str, Measure] = {
     "completion": Measure(sharing.completion, units.TIME),
     "completion_beside": Measure(sharing.completion_beside, units.RATIO),
 }
-"""Arguments by name."""
+"""Measures by name."""
 
 
 def in_words(quantity: units.Quantity, value: float | None) -> str:

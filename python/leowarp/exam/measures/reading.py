@@ -14,7 +14,7 @@ from leowarp.results.run import Run
 
 SECOND_NS = 1_000_000_000
 BIN_NS = 50_000_000
-"""Length of the bin of a row of `bins`."""
+"""Length of a bin, which is a row of `bins`."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Measured:
     Attributes
     ----------
     value : float or None
-        Value in the unit of its measure. None: it was never reached, or there was nothing to measure.
+        Value in the unit of its measure. None if it was never reached, or if there was nothing to measure.
     decided : str
         The deciding packet or sample, as text.
     at_ns : int or None
@@ -37,8 +37,8 @@ class Measured:
 
 
 def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
-    """Bytes in order at the receiver of a TCP flow, or payload of another flow that arrived, as a float64 array of the
-    shape of `t_ns`.
+    """Bytes received by time `t_ns`, as a float64 array of the shape of `t_ns`: in-order bytes of a TCP flow, or
+    arrived payload of another flow.
 
     Values between samples are interpolated, as in `metrics.goodput`.
     """
@@ -60,7 +60,7 @@ def rates_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
-    """Payload rate that the flow's path allows between edges with full segments, in bit/s; nan where it is
+    """Payload rate between edges that the flow's path allows with full segments, in bit/s; nan where it is
     unlimited."""
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
@@ -82,7 +82,7 @@ def data_bins(run: Run, flow: int) -> pd.DataFrame:
 
 
 def whole_seconds(from_ns: int, until_ns: int) -> np.ndarray:
-    """Edges of the whole seconds in an interval. If it has none, the ends of the interval."""
+    """Edges of the whole seconds in an interval. If the interval contains no whole second, the edges are its ends."""
     edges = np.arange(-(-from_ns // SECOND_NS), until_ns // SECOND_NS + 1) * SECOND_NS
     return edges if len(edges) > 1 else np.array([from_ns, until_ns])
 

@@ -50,7 +50,7 @@ class Child:
         self.returncode: int | None = None
         self.rusage: resource.struct_rusage | None = None
         self._ended: int | None = None
-        # The guest's process id is read from a pipe, whose other end the guest's kernel closes.
+        # Through this pipe the new process sends its process id. The process's own exec closes its end of the pipe.
         answer, pipe = os.pipe()
         told, launcher, others = b"", _launcher(), descriptors or {}
         request = {
@@ -67,7 +67,8 @@ class Child:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
-                # This is an interruption. A new child sends its process id before it does anything else.
+                # Reading was interrupted, for instance by Ctrl-C. The process may already run, so its id is still read
+                # here: a new child sends its id before it does anything else.
                 launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece
@@ -116,8 +117,8 @@ class Child:
             os.close(self._ended)
             self._ended = None
         # The processes of a guest die with their tracer (PTRACE_O_EXITKILL) as soon as the host handles its death.
-        # Mostly no process is left, and the host reports this at once. Searching all processes of the machine takes
-        # longer.
+        # Usually no process remains, and `killpg` then reports this at once. A search through all processes of the
+        # machine would take longer.
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
             while members_of_session(self.pid):
@@ -125,7 +126,8 @@ class Child:
 
 
 class _Launcher:
-    """A running `launch.py`. It starts guests as children of this process, until it is ended or forgotten."""
+    """A running `launch.py`. The launcher starts guests as children of this process, until it is ended or
+    garbage-collected."""
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -142,13 +144,13 @@ class _Launcher:
 
     @property
     def serves(self) -> bool:
-        """Whether the launcher has not been ended and belongs to this process. A forked process has its parent's
-        launcher, which it cannot use."""
+        """Whether the launcher has not been ended and belongs to this process. After a fork, the child process still
+        has its parent's launcher, but cannot use it."""
         return self._finish.alive and self._owner_pid == os.getpid()
 
     def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        """Ask the launcher to start a guest. `descriptors` are the guest's output, the pipe for its process id, and
-        others."""
+        """Ask the launcher to start a guest. `descriptors`: the guest's output, the pipe for its process id, and any
+        further descriptors for the guest."""
         # A launcher that has died does not answer, but its last output is readable.
         with suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self._socket, [json.dumps(request).encode()], descriptors)
@@ -168,7 +170,7 @@ def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.sock
 
 
 def _launcher() -> _Launcher:
-    """The launcher of this thread. Its guests die with the thread that started it (prctl(2))."""
+    """The launcher of this thread. The launcher's guests die with the thread that started the launcher (prctl(2))."""
     if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
         _OF_THREAD.launcher = _Launcher()
     return _OF_THREAD.launcher

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of the guest's kernel about states that should not occur, after which it continues.
 
-Without this report, a run with a WARN_ON in TCP would look like any other run. Texts and levels are those of Linux 6.12
-(kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c). The order of a WARNING's words
-changed in 6.17.
+Without these messages, a run with a WARN_ON in TCP would look like any other run. Texts and levels are those of Linux
+6.12 (kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c). Linux 6.17 changed the
+order of words in a WARNING.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from leowarp.guest.boot.places import SYMBOL, Place, caller_in, place_of, with_loaded
 
 MOST_SENTENCES = 5
-"""Number of complaints that are listed individually; the console contains all."""
+"""Number of complaints that the report lists individually; the console file contains all complaints."""
 _LONGEST_TEXT = 160
 
 _LINE = re.compile(r"\[ *(?P<seconds>\d+)\.(?P<fraction>\d{6})\] (?P<text>.*)")
@@ -34,8 +34,8 @@ _COMPLAINT = re.compile(
 class Complaint:
     """One kind of complaint: messages with the same text apart from numbers, or warnings of the same source line.
 
-    headline: File, line and function of a WARNING; for other complaints the first line.
-    at: The function of a WARNING.
+    headline: File, line and function of a WARNING; for any other complaint, its first line.
+    at: The function that printed the WARNING; None for other complaints.
     text: Further text of a WARNING; may be empty.
     caller: The first function of a module in the call trace.
     boot_ns: Time since boot when the kernel first printed the complaint.
@@ -66,10 +66,9 @@ class Complaint:
 
 
 class Complaints:
-    """Collects complaints from the console's lines. There may be many lines, because a warning may come with every
-    packet.
+    """Collects complaints from the console's lines. There may be many lines, because each packet may cause a warning.
 
-    loaded: Names of the user's modules, which are named in the report if a call trace names none.
+    loaded: Names of the user's modules. If a call trace names no module, the report names these.
     start_ns: The run's time 0 on the guest's clock; None until the agent has reported it.
     """
 
@@ -111,7 +110,8 @@ class Complaints:
         text = text[:_LONGEST_TEXT]
         key = text if at else re.sub(r"\d+", "0", text)
         if key in self._found:
-            # Only one call trace is read per kind, so that a flood of warnings costs no more than counting.
+            # Only one call trace is read per kind of complaint. Further messages of the kind are only counted, so a
+            # flood of warnings costs little.
             self._found[key] = replace(self._found[key], count=self._found[key].count + 1)
             self._key = None
             return
@@ -119,7 +119,7 @@ class Complaints:
         self._key, self._is_next = key, True
 
     def _go_on(self, text: str, boot_ns: int) -> None:
-        """A line after the headline: the text of a WARNING, or a call."""
+        """Process a line after the headline: the text of a WARNING, or a call."""
         key = self._key
         assert key is not None
         complaint = self._found[key]

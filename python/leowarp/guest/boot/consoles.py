@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's ends of the guest's consoles. They are connected to nothing, to two outputs of this process, or to the
-user's terminal.
+"""The host's ends of the guest's consoles. The guest's consoles are connected to nothing, to two outputs of this
+process, or to the user's terminal.
 
 A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). The guest reads input
-when it arrives. The guest's output takes no virtual time, however long it takes on the host: the guest's kernel waits
+when it arrives. The guest's output takes no virtual time, however slowly the host writes: the guest's kernel waits
 until the write has ended (arch/um/drivers/chan_kern.c, `need_output_blocking`).
 """
 
@@ -23,21 +23,21 @@ from contextlib import suppress
 from typing import Any, Self
 
 FIRST = 100
-"""Number of the first descriptor that is a console in the guest kernel. It is constant, like everything that reaches
-the guest."""
+"""Number of the first descriptor that is a console in the guest kernel. The number is constant, like everything that
+the guest can observe."""
 GATE_BYTES = 4096
-"""Capacity of the pipe on which the guest waits for its user. It is the smallest possible capacity. The agent's message
-is longer."""
+"""Capacity of the pipe on which the guest waits for its user. The capacity is the smallest that the host allows. The
+agent's message (`MESSAGE_BYTES`) is longer, so the guest blocks until the host reads it."""
 MESSAGE_BYTES = 8192
 """Length of the message by which the guest waits (`crates/agent/src/programs/stillness.rs`)."""
 _PIECE_BYTES = 1 << 16
 
 
 class Consoles:
-    """Consoles without a host end; also the base class of the other kinds. A context manager: the ends are open within
-    it.
+    """Consoles without a host end; also the base class of the other kinds. Consoles are a context manager: their ends
+    are open within it.
 
-    words: Words for the kernel's command line.
+    words: Console options for the kernel's command line.
     descriptors: Descriptors of this process, each with its number in the process of the kernel.
     is_still: Whether virtual time pauses because the guest waits for its user.
     """
@@ -54,7 +54,7 @@ class Consoles:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """If the guest has ended, transfer the remaining bytes. Then close everything."""
+        """If the guest has ended, transfer the remaining bytes. Then close all descriptors."""
         self._close_guest_ends()
         if self._ferry is not None:
             self._ferry.join()
@@ -72,7 +72,7 @@ class Consoles:
     def check(self) -> None:
         """Raise an error that occurred on the host's side.
 
-        Raises BrokenPipeError if nobody reads our output any more.
+        Raises BrokenPipeError if no process reads leowarp's own output any more.
         Raises KeyboardInterrupt if the user ended the session, or the terminal is gone.
         """
         if self._failed is not None:
@@ -91,7 +91,7 @@ class Consoles:
             self._failed = error
 
     def _carry(self) -> None:
-        """This function runs in its own thread, until the guest has closed its ends."""
+        """Transfer bytes in a separate thread, until the guest has closed its ends."""
 
 
 class Outputs(Consoles):
@@ -119,8 +119,8 @@ class Outputs(Consoles):
 
 
 class Terminal(Consoles):
-    """The user's terminal. It is in raw mode while the guest runs, because the guest's console does the work of a
-    terminal driver.
+    """The user's terminal. The terminal is in raw mode while the guest runs, because the guest's console does the work
+    of a terminal driver.
 
     keys, screen: Descriptors of the terminal.
     """
@@ -171,7 +171,7 @@ class Terminal(Consoles):
                 termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
 
     def _tell(self) -> None:
-        # A full pipe already contains enough notifications.
+        # If the pipe is full, enough notifications are waiting in it.
         with suppress(BlockingIOError):
             os.write(self._change, b"s")
 
@@ -211,13 +211,13 @@ class Terminal(Consoles):
         try:
             return os.read(self._keys, _PIECE_BYTES)
         except OSError as error:
-            # EIO is the error of read(2) for a terminal that was hung up.
+            # read(2) on a terminal that was hung up fails with EIO.
             if error.errno != errno.EIO:
                 raise
             return b""
 
     def _release(self) -> None:
-        """Let the guest continue, so its message must first be read completely."""
+        """Let the guest continue: read its whole message, so that its write ends."""
         left = MESSAGE_BYTES
         while left and (piece := os.read(self._gate, left)):
             left -= len(piece)
@@ -225,8 +225,8 @@ class Terminal(Consoles):
 
 
 class Escape:
-    """Looks for `~.` at the beginning of a line of typed input, as ssh does. It ends the session even if the guest does
-    not respond.
+    """Looks for `~.` at the beginning of a line of typed input, as ssh does. This escape ends the session even if the
+    guest does not respond.
 
     At the beginning of a line, `~~` stands for one `~`.
     """

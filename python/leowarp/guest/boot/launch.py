@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts guest kernels for a thread of leowarp. It is called as `python -I -S launch.py PARENT_PID`, with a socket as
-standard input.
+"""Starts guest kernels for a thread of leowarp. leowarp calls it as `python -I -S launch.py PARENT_PID`, with a socket
+as standard input.
 
 The launcher is a separate program, because subprocess' `preexec_fn` may deadlock in a parent with threads (Arrow has
-some). For each request, the launcher makes a child of its own parent. The child writes its process id to a pipe and
-becomes the kernel. The host's accounting of a process begins at its clone and continues through `exec`, including peak
-memory (`exec_mmap`, fs/exec.c). A clone of this small program starts at its 10 MB; a clone of leowarp would start at
-hundreds of MB. One launcher serves all guests of the thread, because Python takes 20 ms to start.
+some). For each request, the launcher clones a process as a child of its own parent, leowarp. The child writes its
+process id to a pipe and becomes the kernel. The host accounts for a process from its clone, and `exec` does not reset
+the account, including peak memory (`exec_mmap`, fs/exec.c). A clone of this small program has a peak memory of 10 MB at
+first; a clone of leowarp would have hundreds of MB. One launcher serves all guests of the thread, because Python takes
+20 ms to start.
 
 The kernel dies with its parent, whatever kills the parent, even `kill -9`. The guest's own processes die with the
 kernel once it has set PTRACE_O_EXITKILL. If the kernel dies earlier, the host leaves these processes stopped for ever
 (`start_ptraced_child` of arch/um/os-Linux/start_up.c, and the first instants of each process). So when a kernel has
-ended, the launcher ends the remaining processes of its guest. The launcher outlives its parent to do this.
+ended, the launcher kills the remaining processes of its guest. For this purpose the launcher outlives its parent.
 
-A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` is a list of the kernel's
-numbers for further descriptors. In the request, these descriptors follow those of the kernel's output and of the pipe.
+A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` lists the numbers that
+further descriptors have in the kernel. The request's descriptors are, in this order: the kernel's output, the pipe, and
+the further descriptors.
 """
 
 import contextlib
@@ -71,12 +73,12 @@ def main(parent_pid: int) -> None:
 
 
 def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -> "tuple[int | None, int]":
-    """Start a guest's kernel as a child of `parent_pid`. Return its process id (None if it could not be started) and a
-    descriptor for its end.
+    """Start a guest's kernel as a child of `parent_pid`. Return the kernel's process id (None if it could not be
+    started), and a descriptor that becomes readable when the kernel ends.
 
-    An error of the host is written to the guest's output, which is the first of the descriptors `given`.
+    An error of the host is written to the guest's output, the first descriptor in `given`.
     """
-    # os.fork would make a child of this process, but wait4 in leowarp only accepts leowarp's own children.
+    # os.fork would make a child of the launcher, but wait4 in leowarp only accepts leowarp's own children.
     ended = ctypes.c_int()
     pid = libc.syscall(SYS_CLONE, CLONE_PARENT | CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.byref(ended), 0, 0)
     if pid > 0:
@@ -94,21 +96,20 @@ def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -
 
 def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe: int, *others: int) -> None:
     """Turn this process into the kernel."""
-    # The process id is sent before anything else, so that an interrupted leowarp ends exactly the process that has
-    # reported its id.
+    # The process id is sent before anything else, so that an interrupted leowarp can end exactly this process.
     os.write(pipe, str(os.getpid()).encode())
     # The session and its process group later identify the remaining processes of a guest.
     os.setsid()
-    # The setting is kept across exec for a program without set-user-ID (prctl(2)).
+    # The death signal survives exec of a program without set-user-ID (prctl(2)).
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    # The parent may have died before the call above.
+    # If the parent died before the call above, no signal will come.
     if os.getppid() != parent_pid:
         os._exit(1)
     os.chdir(request["directory"])
-    # Without randomisation, MemTotal of the guest is equal at each boot. Containers may forbid this call (EPERM). A
-    # failure is harmless: the command line and the agent set the buffers and table sizes that would otherwise follow
-    # from MemTotal.
+    # Without address randomisation, the guest's MemTotal is the same at each boot. A container may forbid this call
+    # (EPERM). A failure is harmless: the command line and the agent set the buffers and table sizes that would
+    # otherwise follow from MemTotal.
     libc.personality(ADDR_NO_RANDOMIZE)
     standard = [os.open(os.devnull, os.O_RDONLY), output, output]
     for own, number in [*zip(standard, range(3), strict=True), *zip(others, request["numbers"], strict=True)]:

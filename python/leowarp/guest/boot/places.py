@@ -25,7 +25,7 @@ _BUG = re.compile(r"BUG: failure at (?P<file>\S+):(?P<line>\d+)/(?P<function>\w+
 
 @dataclass(frozen=True)
 class Place:
-    """A function of the kernel or of a module."""
+    """A function of the kernel or of a module, as a call trace names it."""
 
     function: str
     module: str | None = None
@@ -36,10 +36,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Fault:
-    """A kernel's report of its position.
+    """The position at which a kernel reported a fault.
 
     at: Function, file and line, or address, as used in a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
-    module: The module that contains this place.
+    module: The module that contains `at`; None for the kernel itself.
     caller: The first function of a module in the call trace, if there is a trace; excludes `at` itself.
     """
 
@@ -49,7 +49,7 @@ class Fault:
 
     @property
     def culprit(self) -> str | None:
-        """The module to check first, if the output names one."""
+        """The module that the user should check first; None if the output names no module."""
         return self.module or (self.caller.module if self.caller else None)
 
     def described(self, loaded: Sequence[str] = ()) -> str:
@@ -81,12 +81,12 @@ def caller_in(text: str, at: Place | None = None) -> Place | None:
 
 
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
-    """The kernel's position when it printed its registers or met BUG().
+    """The kernel's position when it printed its registers or executed BUG().
 
     console: The kernel's output. If the output contains several faults, the first counts, because the others are its
         consequence.
     modules: Names of the user's modules, one C file each.
-    Returns: None if the kernel printed neither.
+    Returns: None if the kernel printed neither registers nor a BUG.
     """
     if bug := _BUG.search(console):
         module = next((name for name in modules if bug["file"] == f"{name}.c"), None)

@@ -3,7 +3,7 @@ import pytest
 
 from leowarp.guest.boot.places import fault_in
 
-# This is output of show_regs, extended by guest/faults/where.c.
+# Output of show_regs, extended by guest/faults/where.c.
 REGISTERS = """\
 Modules linked in: mine(O)
 Pid: 0, comm: swapper Tainted: G           O       6.12.117

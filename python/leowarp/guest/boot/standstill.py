@@ -17,12 +17,12 @@ from leowarp.guest.machine.system_calls import Calls, polling
 
 LOOKS = 500
 """Maximum number of instruction samples of a stuck kernel; sampling stops at the first one in a module. If a loop
-spends 1 % of its time in the module, this number finds it with a probability of 99 %."""
+spends 1 % of its time in the module, 500 samples find the module with a probability of 99 %."""
 BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
-"""Number of times that SIGSEGV is sent to a kernel before leowarp gives up."""
+"""Number of SIGSEGVs that a kernel receives before leowarp gives up."""
 ANSWER_S = 1.0
-"""Limit of the kernel's own time (`OwnTime`) until the kernel has printed its answer, a few lines."""
+"""Processor time (`OwnTime`) that the kernel may use until it has printed its position, which is a few lines."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Patience:
 
     frozen_cpu_s: Processor seconds without any progress of virtual time. With ``time-travel=inf-cpu``, a program
         that neither sleeps nor reads the clock stops virtual time for good (docs/concepts/virtual-time.md).
-    asleep_s: Seconds during which all its processes slept, without any processor time; waiting for a processor or the
-        disk does not count.
+    asleep_s: Seconds during which all the guest's processes slept and used no processor time; waiting for a processor
+        or the disk does not count.
     silent_virtual_s: Virtual seconds without a message of the agent.
     """
 
@@ -46,10 +46,10 @@ class Sample:
     """A sample of a guest's state.
 
     asleep_s, cpu_s: Totals over all processes of the guest so far.
-    kernel_cpu_s: Processor time of the guest's kernel alone.
+    kernel_cpu_s: Processor time of the kernel program alone.
     clock_ns: Virtual time since boot; None: unknown.
     heard_ns: The time of the run in the agent's latest message.
-    calls: System calls of its programs; None: unknown.
+    calls: Number of system calls of the guest's programs; None: unknown.
     """
 
     asleep_s: float
@@ -80,12 +80,12 @@ class Standstill:
         self.calls: Calls | None = None
 
     def judge(self, now: Sample) -> str | None:
-        """Reason why the guest counts as stuck, or None. If the clock is not readable, the times in the agent's
-        messages are used instead."""
+        """Reason why the guest counts as stuck, or None. If the clock cannot be read, the times in the agent's messages
+        are used instead."""
         # A stripped kernel has no symbols, so its clock cannot be read from memory.
         clock_ns = now.clock_ns if now.clock_ns is not None else now.heard_ns
-        # The agent reports once per virtual second. A kernel whose clock advances while its only program is dead
-        # reports nothing.
+        # The agent reports once per virtual second. If the guest's only program is dead but the clock advances, no
+        # reports come.
         if now.heard_ns != self._heard_ns:
             self._heard_ns, self._clock_at_word_ns = now.heard_ns, clock_ns or 0
         if self._last is None or clock_ns != self._clock_ns or now.calls != self._last.calls:
@@ -108,9 +108,10 @@ class Standstill:
 
     @property
     def is_in_kernel(self) -> bool | None:
-        """Whether the kernel itself uses the processor. If not, a program computes or makes system calls in a loop.
+        """Whether the kernel itself uses the processor. If it does not, a program computes or makes system calls in a
+        loop.
 
-        None if this is unknown, because virtual time advances, or because calls are not recorded.
+        None if virtual time advances, or if the kernel does not record system calls.
         """
         assert self._last is not None
         is_busy = self._last.kernel_cpu_s - self._kernel_cpu_at_life_s > self._patience.frozen_cpu_s / 2
@@ -118,11 +119,12 @@ class Standstill:
 
 
 def make_kernel_tell(child: Child, has_modules: bool) -> None:
-    """Make a guest's kernel that computes without end print its position with function names. This ends the guest.
+    """Make a guest's kernel that computes endlessly print its position with function names. The kernel then panics,
+    which ends the guest.
 
-    User Mode Linux treats an external SIGSEGV as a bad address at the current instruction. It prints its registers and
-    panics (segv, arch/um/kernel/trap.c). If the kernel had page tables to write or was copying from a process, it
-    attributes the signal to that work and continues. Then the signal is sent again.
+    User Mode Linux treats an external SIGSEGV as a bad address at the current instruction. The kernel then prints its
+    registers and panics (segv, arch/um/kernel/trap.c). If the kernel was writing page tables or copying from a process,
+    it attributes the signal to that work and continues. In this case the signal is sent again.
 
     child: A child of this process.
     has_modules: Whether to wait for an instruction of a module, because a module's loop may spend most of its time in
@@ -140,10 +142,10 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
 
 
 def _stopped_in_module(pid: int) -> bool:
-    """Stop the kernel, at an instruction of a module if possible; False: the kernel has ended."""
+    """Stop the kernel, if possible at an instruction of a module. False if the kernel has ended."""
     for look in range(LOOKS):
         os.kill(pid, signal.SIGSTOP)
-        # An ended process is left to its reaper.
+        # WNOWAIT does not reap an ended process, which `Child.reap` does later.
         state = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         if state is None or state.si_code != os.CLD_STOPPED:
             return False
@@ -157,11 +159,11 @@ def _stopped_in_module(pid: int) -> bool:
 def _is_in_module(pid: int) -> bool:
     """Whether a stopped kernel is at an instruction outside its own program. Only modules have code there."""
     with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
-        # The fields are those of proc(5): the number (-1 outside a system call), and at the end stack pointer and
+        # Fields of proc(5): the system call's number (-1 outside a system call), and at the end stack pointer and
         # program counter.
         instruction, program = int(file.read().split()[-1], 16), os.readlink(f"/proc/{pid}/exe")
         for line in maps:
-            # The fields are: range, access, offset, device, inode, and the file's name.
+            # Fields of a line: range, access, offset, device, inode, and the file's name.
             words = line.split(maxsplit=5)
             begin, end = (int(word, 16) for word in words[0].split("-"))
             if begin <= instruction < end:
@@ -174,7 +176,7 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
     """Message about a guest with a program that stops virtual time.
 
     program: The guest's program on its processor.
-    then, now: System calls up to the last advance of virtual time, and up to now.
+    then, now: Numbers of system calls when virtual time last advanced, and now.
     """
     made, hint = polling(then, now)
     culprit = f"; the program on its processor: {program}" if program else ""

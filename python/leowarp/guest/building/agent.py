@@ -47,7 +47,7 @@ class Agent:
 def agent(
     *, on_message: Callable[[str], None] = lambda text: None, on_wait: Callable[[], None] = lambda: None
 ) -> Agent:
-    """The agent for this installation, from the cache, from a build by cargo, or from the wheel.
+    """The agent for this installation: from the cache, built by cargo, or from the wheel.
 
     `on_wait` is called ten times per second while cargo runs; an exception in it ends cargo.
 
@@ -60,7 +60,7 @@ def agent(
     parts = recipe.agent_recipe(checkout)
     recipe_sha256 = recipe.recipe_sha256(parts)
     place = (cache_root(), recipe_sha256)
-    # rustup takes 50 ms to report the compiler's version, which is a sixth of a short run.
+    # rustup takes 50 ms, a sixth of a short run, to report the compiler's version, so a process asks only once.
     if (used := _USED.get(place)) is not None and used.program.is_file():
         return used
     try:
@@ -90,7 +90,8 @@ def agent(
 
 
 _USED: dict[tuple[Path, str], Agent] = {}
-"""Agents that this process has used, by the cache and the recipe's sha256. Later runs use the same agent."""
+"""Agents that this process has used, by the cache and the recipe's sha256. Later runs of the process use these agents
+again."""
 
 
 def _packaged() -> Agent:
@@ -147,7 +148,7 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
         f"--remap-path-prefix={checkout}=leowarp",
         f"--remap-path-prefix={cargo_home}=cargo",
     ]
-    # This is the separator of CARGO_ENCODED_RUSTFLAGS; with it, a blank in a path does not end a flag.
+    # The separator of CARGO_ENCODED_RUSTFLAGS; with it, a blank in a path does not end a flag.
     environment = {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
     with tempfile.TemporaryFile("w+", errors="replace") as output:

@@ -30,7 +30,7 @@ from leowarp.base.ownership import demand_own, make_directory, open_lock
 CHECKSUMS = "files.json"
 
 MOST_FACTS_BYTES = 1 << 20
-"""Maximum size of `files.json`, and of an entry's own record. These files have 1 kB for a kernel."""
+"""Maximum size of `files.json`, and of an entry's own record. A kernel's files of this kind have 1 kB."""
 
 
 def cache_root() -> Path:
@@ -61,9 +61,10 @@ def cache_folder(kind: str) -> Path:
 
 
 def cache_place() -> Path:
-    """Name of the cache's directory: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
-    # leowarp's variable comes first: XDG's applies to all programs, and the user may want a directory for leowarp
-    # alone.
+    """Name of the cache's directory: $LEOWARP_CACHE if set, otherwise $XDG_CACHE_HOME/leowarp, otherwise
+    ~/.cache/leowarp."""
+    # LEOWARP_CACHE takes precedence over XDG's variable, which applies to all programs: the user may want another
+    # directory for leowarp alone.
     if own := os.environ.get("LEOWARP_CACHE"):
         return Path(own)
     if xdg := os.environ.get("XDG_CACHE_HOME"):
@@ -78,9 +79,9 @@ def cache_place() -> Path:
 
 
 def demand_path_for_make(attempted: str) -> None:
-    """Reject a cache with a path in which make cannot build. This message is clearer than make's.
+    """Reject a cache with a path in which make cannot build, with a clearer message than make's.
 
-    attempted: The action that needs the cache: "building the guest kernel".
+    attempted: The action that needs the cache, such as "building the guest kernel".
     Raises HostError if its path has a blank, or another character with a special meaning for make, kbuild's shell lines
     or gcc's options
         (kernel: Makefile, "source directory cannot contain spaces or colons").
@@ -104,8 +105,8 @@ _CHARACTERS = {" ": "a blank", ":": "a colon", "'": "a quote", '"': "a double qu
 
 
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
-    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents. A Path stands for its file's
-    content.
+    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents. For a Path, the content of its
+    file counts.
 
     parts: iterable of (str, str, bytes or Path). The parts must be in the same order on every machine, because the
         order affects the key.
@@ -116,7 +117,7 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     total = hashlib.sha256()
     for name, part in parts:
         content = part.read_bytes() if isinstance(part, Path) else part.encode() if isinstance(part, str) else part
-        # Lengths come first, so that no two lists of parts give the same bytes.
+        # Lengths come first, so that different lists of parts never give the same bytes.
         total.update(f"{name}\0{len(content)}\0".encode())
         total.update(content)
     return total.hexdigest()[:16]
@@ -126,7 +127,8 @@ def faults(entry: Path) -> list[str]:
     """Problems with an entry's files: missing or changed since it was built. The list is empty if the entry is
     sound."""
     try:
-        # An entry without its list was never completed, or was damaged. It is rebuilt in both cases.
+        # The list of files is missing or unreadable: the entry was never completed, or was damaged. The entry is
+        # rebuilt in both cases.
         recorded = _recorded(entry / CHECKSUMS)
     except (OSError, ValueError, RecursionError) as error:
         return [f"{CHECKSUMS}: {error}"]
@@ -156,7 +158,7 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """The problems (`faults`) of an entry of the cache, whose list must name every file.
+    """Problems of a cache entry as `faults` lists them; every file of the entry must be in its list.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """
@@ -183,14 +185,14 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
-    """A sound entry that was built from this recipe by any compiler. If there are several, it is the last by name; None
-    if there is none.
+    """A sound entry that was built from this recipe, by any compiler. If there are several such entries, the last by
+    name; None if there is none.
 
     kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
     recipe_sha256: The value of `recipe.recipe_sha256`: leowarp's own inputs, without source and compiler.
     """
-    # An entry of any compiler is acceptable: this is used where there is no compiler, and the recipe determines the
-    # guest's behaviour.
+    # Any compiler's entry is acceptable. This function is used on machines without a compiler, and the recipe
+    # determines the guest's behaviour.
     for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
         if read_facts(facts).get("recipe_sha256") == recipe_sha256 and not entry_faults(facts.parent):
             return facts.parent
@@ -212,7 +214,7 @@ def entry_or_build(
     kind, key: Folder and name below the cache's root.
     build: Fills the given empty directory. The entry is locked while `build` runs.
     on_message: Called with a line of text if this process waits for another one, or if the existing entry is damaged.
-    root: Replaces `cache_root`.
+    root: Cache root to use instead of `cache_root()`.
     Raises HostError if the cache cannot be written, or if somebody else can write to it. Errors of `build` are passed
         on, and the entry then remains absent.
     """
@@ -222,8 +224,8 @@ def entry_or_build(
     if entry.is_dir() and not entry_faults(entry):
         return entry
     with _writable(home), locked(home / f"{key}.lock", kind, on_message):
-        # While this process holds the lock, nobody else builds this key. A partial entry is therefore left from an
-        # interrupted build.
+        # While this process holds the lock, nobody else builds this key. A partial entry can therefore only come from
+        # an interrupted build.
         for leftover in home.glob(f"{key}.tmp-*"):
             shutil.rmtree(leftover)
         if entry.is_dir():
@@ -246,10 +248,10 @@ def entry_or_build(
 
 
 def _seal(directory: Path) -> None:
-    """Write a list with the sha256 of each file of a new entry beside the files. Files in subdirectories are not
-    checked later."""
+    """Write a list with the sha256 of each file of a new entry beside the files. Files in subdirectories are not in the
+    list, so `faults` does not check them."""
     files = sorted(p for p in directory.iterdir() if p.is_file())
-    # With a umask of 002 the files would be writable for a group, and the next command would reject them.
+    # With a umask of 002 the files would be writable for a group, and the next leowarp command would reject the entry.
     for path in (directory, *files):
         path.chmod(path.stat().st_mode & ~0o022)
     sums = json.dumps({path.name: sha256_of_file(path) for path in files}, indent=1) + "\n"
@@ -259,8 +261,8 @@ def _seal(directory: Path) -> None:
 
 @contextmanager
 def _writable(home: Path) -> Iterator[None]:
-    """Create the directory for entries of this kind. If the file system is full or read-only within the block, the
-    error names the cache."""
+    """Create `home`, the directory for entries of one kind. If the file system is full or read-only within the block,
+    the error names the cache."""
     made = False
     try:
         make_directory(home)
@@ -269,7 +271,7 @@ def _writable(home: Path) -> Iterator[None]:
         demand_own_cache(home)
         yield
     except OSError as error:
-        # Other errors of a build do not concern the cache and are passed on.
+        # Other errors come from the build itself, not from the cache, and are passed on.
         if made and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
             raise
         raise HostError(
@@ -282,7 +284,8 @@ def _writable(home: Path) -> Iterator[None]:
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock file. If another process holds it, print one message and wait.
 
-    path: The lock file. It is created if missing, and never removed: two processes could lock a removed name at once.
+    path: The lock file. The file is created if missing, and never removed: if a name is removed and created again, two
+        processes could each hold a lock.
     kind: The object that is being built, for the message.
     Raises HostError if the file is not a plain file, for instance a symbolic link. The content of the file is never
     changed.

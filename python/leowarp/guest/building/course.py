@@ -2,8 +2,8 @@
 """Progress of a build of the guest kernel, read from its output: steps, and their share of the total time.
 
 Steps differ in cost: a step in the network costs several times one in `lib/`, and an archive costs almost nothing. The
-    share therefore comes from a measured curve, so that the estimate of the time left is accurate from the first minute
-    (`bench/kernel_build.py` measures the curve and the costs).
+share therefore comes from a measured curve, so that the predicted remaining time is accurate from the first minute
+(`bench/kernel_build.py` measures the curve and the costs).
 """
 
 import os
@@ -16,7 +16,7 @@ from leowarp.base.progress import BuildProgress
 
 # Number of lines that kbuild prints for one build with guest/kernel.config (counted for Linux 6.12.117).
 STEPS = 1160
-# (steps printed, share of the processor time of all steps that is spent by then)
+# (steps printed so far, share of the processor time of all steps that is spent by then)
 CURVE = (
     (0, 0.0), (97, 0.013), (194, 0.057), (291, 0.145), (388, 0.29), (485, 0.401), (582, 0.472), (679, 0.491),
     (776, 0.547), (873, 0.593), (970, 0.597), (1067, 0.81), (STEPS, 1.0),
@@ -49,7 +49,7 @@ class Course:
         self._ends = {"unpack": UNPACK_S / whole_s, "compile": (UNPACK_S + compile_s) / whole_s, "pack": 1.0}
 
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
-        """Process the news that this number of bytes of the compressed source have been read.
+        """Record that this number of bytes of the compressed source have been unpacked.
 
         done_bytes, whole_bytes: Sizes of the compressed tarball.
         """
@@ -57,7 +57,7 @@ class Course:
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
 
     def printed(self, line: str) -> None:
-        """Process a line that the build has printed.
+        """Process a line of the build's output.
 
         line: A line from kbuild (a step) or from guest/build.sh ("leowarp: pack"); any other line changes nothing.
         """
@@ -67,17 +67,17 @@ class Course:
             self._steps += 1
             begin, end = self._ends["unpack"], self._ends["compile"]
             share = begin + share_of_steps(self._steps) * (end - begin)
-            # A user's tree may have more steps than were counted. All additional steps count as the last.
+            # A user's tree may have more steps than were counted. The steps beyond that number add no progress.
             self._tell("compile", self._steps, max(self._steps, STEPS), share)
 
     def _tell(self, stage: str, done: int, expected: int, share: float) -> None:
-        """Report the build's progress to `on_progress`. The share starts at the state in which this build began, which
-        may be a kept tree."""
+        """Report the build's progress to `on_progress`. The share starts where this build began; with an unpacked tree
+        of an earlier build, unpacking is already done."""
         now_s = self._clock()
         if stage != self._stage:
             self._stage, self._stage_began_s = stage, now_s
         if self._began_share is None:
-            # A kept tree needs no unpacking.
+            # An unpacked tree of an earlier build needs no unpacking.
             self._began_share = 0.0 if stage == "unpack" else self._ends["unpack"]
         done_share = (share - self._began_share) / (1 - self._began_share)
         self._on_progress(
@@ -102,5 +102,5 @@ def share_of_steps(steps: int) -> float:
 
 
 def jobs() -> int:
-    """Number of parallel compilers in a build, as computed in guest/build.sh."""
+    """Number of parallel compilers in a build; the same value as in guest/build.sh."""
     return max(1, int(os.environ.get("LEOWARP_JOBS") or len(os.sched_getaffinity(0))))

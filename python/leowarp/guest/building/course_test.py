@@ -23,7 +23,8 @@ def told(monkeypatch):
 
 
 def build(told: list[BuildProgress], cost_s: float, *, from_kept_tree: bool = False) -> list[float]:
-    """Predicted end at each step, for a build with the measured curve on a machine that is slower by `cost_s`."""
+    """Predicted end at each step of a build. The build follows the measured curve on a machine that is slower by the
+    factor `cost_s`."""
     clock = Machine()
     watched = Course(told.append, clock)
     if not from_kept_tree:

@@ -36,11 +36,12 @@ BUILD_TOOLS |= {"ld": "binutils", "perl": "perl", "tar": "tar"}
 
 
 def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
-    """Every check, passed or not. The needs of a run come first, then those of building kernel and agent.
+    """Every check, passed or not. Checks for running a guest come first, then those for building kernel and agent.
 
     An installation with a built guest (a wheel) does not need compilers.
 
-    memory_bytes: Memory of the guest to be booted. It determines the checks of memory file and address space.
+    memory_bytes: Memory of the guest to be booted. The memory's size determines the checks of memory file and address
+        space.
     Returns: Checks in display order.
     """
     # Checks are in order of importance: without the right machine, nothing else matters.
@@ -58,12 +59,13 @@ def build_checks() -> list[Check]:
 
 
 def kernel_is_built() -> bool:
-    """Whether a guest can be booted without a build of minutes, because the package or the cache contains a kernel."""
+    """Whether a guest can be booted without first building a kernel for minutes, because the package or the cache
+    contains one."""
     return recipe.packaged("linux") is not None or _built() is not None
 
 
 def _built() -> Path | None:
-    """The cache's entry of a kernel built from this installation's recipe, or None."""
+    """The cache's entry for a kernel built from this installation's recipe; None if there is none."""
     directory = recipe.guest_sources()
     if directory is None:
         return None
@@ -77,7 +79,7 @@ def _machine() -> Check:
 
 
 def _python() -> Check:
-    """The running interpreter."""
+    """Whether the running Python interpreter is new enough."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
 
@@ -99,7 +101,7 @@ def _memory_file(memory_bytes: int) -> Check:
 
 
 def _cache() -> Check:
-    """Whether the cache can be written. A file is written as a test, since permissions do not show a full or read-only
+    """Whether the cache can be written. The check writes a file, since permissions do not show a full or read-only
     disk."""
     root = cache_place()
     needed = "a directory that you may write to, and nobody else but root"
@@ -116,7 +118,7 @@ def _cache() -> Check:
 
 
 def _path_for_make() -> Check:
-    """Whether make can build in the cache. Only the cache's path is checked."""
+    """Whether make can build in the cache. The check looks only at the cache's path."""
     name, needed = "path of the cache", "letters, digits and / . _ + @ ~ - alone, for make"
     try:
         demand_path_for_make("building")
@@ -126,7 +128,8 @@ def _path_for_make() -> Check:
 
 
 def _build_space() -> Check:
-    """Whether there is space for the unpacked source and its objects; not needed if the kernel is already built."""
+    """Whether there is space for the kernel's unpacked source and its objects; passes if the kernel is already
+    built."""
     root = cache_place()
     if built := None if why_not_own(root) else _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
@@ -143,19 +146,19 @@ def _build_space() -> Check:
 
 
 def _static_libc() -> Check:
-    """Whether gcc finds libc.a. It is needed because kernel and agent are linked statically."""
+    """Whether gcc finds libc.a. libc.a is needed because kernel and agent are linked statically."""
     name, needed = "static libc", "libc.a, Debian package libc6-dev"
     if shutil.which("gcc") is None:
         return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))
     done = subprocess.run(["gcc", "-print-file-name=libc.a"], capture_output=True, text=True, check=False)
     path = done.stdout.strip()
-    # If gcc finds no such file, it prints only the file's name.
+    # If gcc finds no libc.a, it prints the bare name without a directory.
     return Check(name, os.path.isabs(path), path or "gcc does not answer", needed, host.apt(["libc6-dev"]))
 
 
 def _source() -> Check:
-    """Whether the kernel's source is on this machine, or apt can fetch it. Otherwise it is fetched by its checksum when
-    needed."""
+    """Whether the kernel's source is on this machine, or apt can fetch it. If neither is possible, a build fetches the
+    source by its checksum."""
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")
@@ -173,7 +176,7 @@ def _rust() -> list[Check]:
         if shutil.which(name) is None:
             checks.append(Check(name, False, "not on the PATH", needed, mend))
             continue
-        # rustup's proxies print only to stderr if no toolchain is installed.
+        # Without an installed toolchain, rustup's proxies print only to stderr.
         done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False)
         match = re.search(r"(\d+)\.(\d+)\.\d+", done.stdout)
         ok = match is not None and (int(match[1]), int(match[2])) >= RUST_LEAST

@@ -50,8 +50,8 @@ def guest_image(
 
     An error in either build, or Ctrl-C, also ends the other build and leaves no process.
 
-    kernel_choice: str, Path or Guest. A name on the shelf, a kernel tree, or a kernel binary, as the user named it. A
-        plan's section about its guest is also accepted; it records who named the kernel.
+    kernel_choice: str, Path or Guest. The kernel as the user named it: a name on the shelf, a kernel tree, or a kernel
+        binary. A plan's section about its guest is also accepted; it records who named the kernel.
     on_message, on_progress: Called with a line of text (from two threads), and with the progress of the kernel's build.
     Raises HostError if a requirement of a build is missing, or a build fails.
     Raises ScenarioError if `kernel_choice` is not a kernel, or if a file names it and the user never accepted it
@@ -86,7 +86,7 @@ def guest_image(
             built_kernel = kernel(named, on_message=on_message, on_progress=progress)
             built_agent = future.result()
         except _EndedByOther:
-            future.result()  # This raises the agent's error.
+            future.result()  # Raises the agent's error.
             raise
         finally:
             abandoned.set()
@@ -96,7 +96,7 @@ def guest_image(
 
 
 class _EndedByOther(Exception):
-    """Raised in the build of the agent if the build of the kernel has failed."""
+    """Raised in the agent's build to end it, once the kernel's build has failed."""
 
 
 def _end_if(event: threading.Event) -> None:

@@ -41,11 +41,10 @@ from leowarp.guest.machine.session import output_of, own_session
 from leowarp.scenario import is_kernel_name
 
 KIND = "kernel"
-# Variables that are read from outside while the kernel runs: the clock, and those needed to name the running program.
+# Variables that leowarp reads while the kernel runs: the clock, and those needed to name the running program.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks", system_calls.SYMBOL}
 SHOWN_ERRORS = 5
-# Examples are "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and messages of build.sh
-# itself.
+# Such as "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and messages of build.sh itself.
 _OF_COMPILER = re.compile(r"\b(fatal )?error: |undefined reference to|multiple definition of|No space left on device")
 _OF_OTHERS = re.compile(r"\berror\b|Error |\*\*\*|not found|No such file")
 
@@ -79,8 +78,8 @@ def kernel(
     choice: A name on the shelf, or a path: of a directory (a kernel tree; built with leowarp's configuration and
         objects) or a file (used unchanged).
     on_message, on_progress: Called with a line of text, and with a `leowarp.base.progress.BuildProgress` during a
-        build: for each step, and a few times per second while the source is unpacked. An exception in one of them ends
-        the build.
+        build: for each step, and a few times per second while the source is unpacked. An exception in `on_message` or
+        `on_progress` ends the build.
     keep_tree: Keep the source and build tree beside the cache entry, so that modules can be compiled against it.
     force: Build even if the cache has an entry.
     Raises HostError if the machine lacks something that a build needs, or if the build fails; the message has the log's
@@ -105,7 +104,7 @@ def is_built(shelved: ShelfKernel) -> bool:
 def _packaged() -> Kernel | None:
     """The kernel in a wheel; None in a checkout with its own recipe."""
     program = recipe.packaged("linux")
-    # In a checkout the sources count, because a packaged kernel would be of another version.
+    # A checkout's own sources take precedence, because a packaged kernel may have another version.
     if program is None or (recipe.CHECKOUT / "guest" / "build.sh").is_file():
         return None
     if wrong := faults(program.parent):
@@ -129,7 +128,7 @@ def _built_earlier(on_message: OnMessage) -> Kernel | None:
 
 
 def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel of the shelf: from the cache, or built from its source, unpacked and patched."""
+    """A kernel of the shelf: from the cache, or built from its unpacked and patched source."""
     tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
     if tree is not None:
         facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -185,8 +184,8 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel from the user's tree, with those of leowarp's objects that fit it. The other objects are left out and
-    reported (`left_out`).
+    """A kernel built from the user's tree, with all of leowarp's objects that compile and link with the tree. Objects
+    that do not fit are left out and reported (`left_out`).
 
     Raises ScenarioError if the directory is not a Linux tree with ``arch/um``.
     """
@@ -196,7 +195,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
-        # Objects are kept by the tree's location, and make finds out which parts of a changed tree to recompile.
+        # Objects are stored by the tree's location. If the tree has changed, make decides which parts to recompile.
         with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
             build.run(tree, scratch / "build", entry)
 
@@ -238,7 +237,7 @@ def _from_binary(path: Path) -> Kernel:
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
         lacking["leolink"] = "its program does not name it"
-    # The second text is in cures/leolink_switch.c.
+    # The text for `cures` is in cures/leolink_switch.c.
     for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
         if mark not in content:
             lacking[name] = "its program does not name it"
@@ -253,8 +252,8 @@ def _from_binary(path: Path) -> Kernel:
 
 
 def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
-    """The cache's kernel for this key. If the kernel is missing, `make` builds it; `force` removes an existing one
-    first."""
+    """The cache's kernel for this key. If the kernel is missing, `make` builds it; `force` first removes an existing
+    kernel."""
     entry = cache_root() / KIND / key
     if force and entry.is_dir():
         shutil.rmtree(entry)
@@ -270,7 +269,8 @@ def _read_entry(entry: Path) -> Kernel:
 def _guest_sources() -> Path:
     """The directory with guest/build.sh.
 
-    Raises HostError if this installation has none: neither a checkout nor a wheel made by `make wheel`.
+    Raises HostError if this installation has no such directory: it is neither a checkout nor a wheel made by `make
+        wheel`.
     """
     directory = recipe.guest_sources()
     if directory is None:
@@ -283,8 +283,8 @@ def _guest_sources() -> Path:
 
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Directory for source and objects. The directory is either a kept one, or a fresh one that is removed unless
-    `keep` is set.
+    """Directory for source and objects. The directory is either a kept one of an earlier build, or a fresh one that is
+    removed unless `keep` is set.
 
     With a kept tree, the next build with a changed object takes seconds, and modules can be compiled against it. A kept
     tree is in the cache, not in /tmp, because it takes 0.7 GB (design/kernel-config.md), and a tmpfs uses memory.
@@ -305,7 +305,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
             yield kept
             whole = True
         except HostError:
-            whole = True  # The compiler reported an error; the objects made so far are sound.
+            whole = True  # The compiler reported an error; the objects compiled before it are sound.
             raise
         finally:
             if keep and whole:
@@ -335,26 +335,27 @@ class _Build:
             **facts,
             **(shelved.facts() if shelved is not None else {}),
             "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(directory),
-            # Compiler and linker are part of the key: another version makes another program, and a run's manifest has
-            # to name them.
+            # Compiler and linker are part of the key: another version would produce another program, and a run's
+            # manifest must name both.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }
         # For a user's tree, tree_sha256 represents the content, as the tarball's hash does for a source.
         named = [(name, str(value)) for name, value in sorted(self._facts.items())]
-        # Two names for one kernel make two entries, because the manifest gives the name that was chosen.
+        # Two names for the same kernel give two entries, because the manifest records the name that the user chose.
         self.key = content_key(named)
         objects: list[tuple[str, str | Path]] = [
             *named,
             *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
         ]
-        # This key excludes the recipe's sha256, so that changed objects are linked into the same kept tree in seconds.
+        # `tree_key` excludes the recipe's sha256, so that changed objects are linked into the same kept tree in
+        # seconds.
         self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
         """Build `tree` into the cache entry `entry`."""
         log = entry / "build.log"
-        # Files are copied, because an editor may save them during the minutes of a build.
+        # The recipe's files are copied, because the user may edit them during the minutes of a build.
         recipe_copy = build.parent / "recipe"
         if recipe_copy.exists():
             shutil.rmtree(recipe_copy)
@@ -405,7 +406,7 @@ class _Build:
 
     def _failed(self, log: Path) -> HostError:
         """The error of a failed build, with its first errors and the name of the kept log."""
-        # The entry's directory is removed after a failed build, but the log is kept.
+        # A failed build's directory is removed, so the log is moved out of it.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
         shown = "\n    ".join(first_errors(log.read_text(errors="replace")))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp's objects that do not fit a custom kernel and are left out, and the consequences for a run.
+"""leowarp's objects that a custom kernel lacks because they do not compile or link with it, and the consequences for a
+run.
 
-When a tree is built, `guest/build.sh --leave-out` writes one line for each of them: an object of leowarp, or an option
-of `kernel.config`; a tab; and the reason.
+When a tree is built, `guest/build.sh --leave-out` writes one line for each object left out: an object of leowarp, or an
+option of `kernel.config`; a tab; and the reason.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ _OPTION = "CONFIG_"
 
 def read(entry: Path) -> dict[str, str]:
     """Objects left out of the kernel in a directory filled by build.sh, each with the reason."""
-    # A tab is the separator, because reasons are compiler messages with blanks and colons.
+    # Fields are separated by a tab, because reasons are compiler messages with blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
 
 
 def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
-    """The overrides that a kernel of the shelf omits by choice, each with the reason. Overrides for speed are not
-    included."""
+    """The overrides that a kernel of the shelf omits by choice, each with the reason. Overrides that only save time are
+    not included."""
     return {
         override.name: f'the kernel "{kernel}" is without it'
         for override in overrides.overrides()
@@ -59,10 +60,11 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
     """Check that the kernel has all of leowarp's objects that a plan needs.
 
-    `kernel_facts` as in `GuestImage`. The shelf's data about the plan's kernel replace them before anything is built.
+    `kernel_facts` as in `GuestImage`. Before anything is built, the shelf's data about the plan's kernel are used
+    instead.
     Raises ScenarioError if an object that the plan needs is missing; the message names the object, the reason and the
-        key that needs it. The error is also raised if packets are of IPv6 or flows of Multipath TCP, and the kernel of
-        the shelf lacks these.
+        key that needs it. Raises ScenarioError also if packets are of IPv6 or flows of Multipath TCP, and the kernel of
+        the shelf lacks support for them.
     """
     kernel = plan.guest.kernel
     needs_ipv6 = plan.network.family == "ipv6" and is_kernel_name(kernel)
@@ -94,7 +96,7 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
 
 def _asked(plan: Plan) -> dict[str, str]:
-    """The keys and values in the scenario that need an object, and the object that each needs."""
+    """The scenario's keys and values that need one of leowarp's objects, each with the name of that object."""
     asked = {
         f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
         for number, flow in enumerate(plan.flows)

@@ -16,8 +16,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.building import left_out
 
 GUEST = Path(__file__).resolve().parents[4] / "guest"
-# A tree whose make behaves like kbuild for build.sh: O= has the build, M= other objects. leowarp's objects are compiled
-# from stand-ins, so that each test determines what they use.
+# A tree whose make behaves like kbuild for build.sh: O= names the build directory, M= the directory of other objects.
+# leowarp's objects are compiled from stand-ins, so that each test determines what an object uses.
 MAKEFILE = r"""
 .PHONY: allnoconfig prepare modules_prepare modules vmlinux_o linux
 allnoconfig:
@@ -51,7 +51,7 @@ KNOWN_BY = {
     for entry in LINKED
     if entry.get("compiled") != "host" and not entry.get("only_6_12")
 }
-# This object redeclares a structure of the kernel, which leowarp's objects avoid if possible.
+# This planted object redeclares a structure of the kernel; leowarp's own objects avoid such copies if possible.
 PLANTED = """
 [[override]]
 name = "planted"
@@ -69,14 +69,15 @@ struct = "base"
 sha256 = "{}"
 """
 BASE = "struct base {\n\tint lock;\t/* first */\n\tlong clk;\n};\n"
-# This object is linked only into 6.12. The function that it replaces remains, under another name.
+# This stand-in is for an object that is linked only into 6.12. The kernel's function that the object replaces is still
+# there, under another name.
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"
 OWED += "void setup_signal_stack_si(void) { leowarp_kernels_setup_signal_stack_si(); }\n"
 
 
 @pytest.fixture
 def tree(tmp_path) -> Path:
-    """A tree that accepts everything; tests change it."""
+    """A tree that accepts every object; tests change it."""
     top = tmp_path / "tree"
     (top / "ours").mkdir(parents=True)
     (top / "Makefile").write_text(MAKEFILE)
@@ -94,7 +95,7 @@ def tree(tmp_path) -> Path:
 
 
 def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = ()) -> tuple[int, str, Path]:
-    """Exit status, output and the directory that the build filled."""
+    """Exit status and output of build.sh, and the directory that it filled."""
     recipe = tree.parent / "recipe"
     if not recipe.exists():
         shutil.copytree(GUEST, recipe)
@@ -160,7 +161,8 @@ def test_an_object_that_copies_a_structure_is_refused_for_a_tree_whose_structure
     status, said, out = build(tree, planted=planted, extra=("planted",))
     assert status == 0, said
     assert "planted_register" in (out / "symbols.txt").read_text()
-    # One more member comes first. The object would compile, link, and write to the wrong word.
+    # With one more member at the front, the object would still compile and link, but write to the wrong word. The
+    # object would compile, link, and write to the wrong word.
     (tree / "kernel" / "base.c").write_text(BASE.replace("int lock", "int before; int lock"))
     status, said, _ = build(tree)
     assert status != 0
@@ -185,7 +187,7 @@ def test_an_option_that_a_tree_does_not_know_is_left_out(tree):
     [
         ("CONFIG_UML_TIME_TRAVEL_SUPPORT=y", ""),
         ("CONFIG_HIGH_RES_TIMERS=y", ""),
-        ("CONFIG_NET=y", ""),  # The option is known to the tree, but not accepted.
+        ("CONFIG_NET=y", ""),  # The tree's Kconfig knows the option, but does not accept it.
         ("CONFIG_PREEMPT_NONE=y", "CONFIG_PREEMPTION=y"),
     ],
 )

@@ -35,7 +35,7 @@ class Override:
 
 @dataclass(frozen=True)
 class Option:
-    """A kernel setting that differs from a distribution's and may affect a run."""
+    """A kernel configuration option that differs from a distribution's and may affect a run."""
 
     name: str
     ours: str
@@ -44,7 +44,7 @@ class Option:
 
 
 def overrides() -> tuple[Override, ...]:
-    """All entries, in the order of the list."""
+    """All overrides, in the order of the list."""
     keys = ("name", "purpose", "changes", "without", "test", "page")
     return tuple(
         Override(
@@ -56,7 +56,7 @@ def overrides() -> tuple[Override, ...]:
 
 
 def options() -> tuple[Option, ...]:
-    """All settings that differ, in the order of the list."""
+    """All configuration options that differ, in the order of the list."""
     return tuple(Option(**entry) for entry in _document()["option"])
 
 
@@ -66,7 +66,7 @@ def sha256() -> str:
 
 
 def _mechanism(entry: dict) -> str:
-    """Description of how an entry becomes part of the kernel."""
+    """How an override becomes part of the kernel, as text."""
     steps = []
     if included := entry.get("included_in"):
         steps.append(f"a header included first in {_counted(included, 'object')}")

@@ -19,23 +19,24 @@ PACKAGED = Path(__file__).resolve().parents[2] / "_guest"
 CHECKOUT = Path(__file__).resolve().parents[4]
 """The top of the repository, if this file is in one; otherwise some directory of the installation."""
 LIST = "overrides.toml"
-# Inputs of the kernel's build besides the source and the compiler, relative to guest/. The directories of leowarp's
-# objects are added to them.
+# Inputs of the kernel's build besides the source and the compiler, relative to guest/. The directories with leowarp's
+# objects are further inputs.
 KERNEL_FILES = (
     "kernel.config", "Kconfig.top", "build.sh", "overrides.py", LIST, "module/pack.sh",
     "module/compile.sh",
 )  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
 WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
-"""Fields of the list that are only for readers, and do not change the kernel."""
-# Only the entry of the chosen kernel counts, so adding another kernel to the shelf does not change the recipe.
+"""Fields of the list that are only for readers: they do not change the kernel."""
+# Only the chosen kernel's entry in this file is part of the recipe, so another kernel's entry does not change it.
 SHELF = "kernels.toml"
-# These lines of our C files are compiled only for kernels with this option, which kernels.toml gives to some kernels.
+# Lines of leowarp's C files that are compiled only for kernels with this option; kernels.toml sets the option for some
+# kernels.
 _ONLY_WITH = re.compile(rb"^#if IS_ENABLED\((CONFIG_IPV6)\)\n.*?^#endif\n\n?", re.MULTILINE | re.DOTALL)
 
 
 def guest_sources() -> Path | None:
-    """Directory with the inputs of the kernel's build (`guest/`), or None if this installation has none."""
+    """Directory with the inputs of the kernel's build (`guest/`); None if this installation has none."""
     for directory in (CHECKOUT / "guest", PACKAGED / "source"):
         if (directory / "build.sh").is_file():
             return directory
@@ -43,13 +44,13 @@ def guest_sources() -> Path | None:
 
 
 def agent_sources() -> Path | None:
-    """The checkout whose `crates/` contain the agent, or None if this installation has none."""
+    """The checkout whose `crates/` contain the agent; None if this installation has none."""
     # A checkout takes precedence over a packaged agent, so that changed sources are used.
     return CHECKOUT if (CHECKOUT / "crates" / "agent" / "Cargo.toml").is_file() else None
 
 
 def packaged(name: str) -> Path | None:
-    """A file of the guest that was built into the package (in a wheel), or None."""
+    """A file of the built guest in the package (in a wheel); None if the package has none."""
     file = PACKAGED / name
     return file if file.is_file() else None
 
@@ -58,8 +59,8 @@ def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
     """Name and file of each part of the kernel's recipe, for its content key.
 
     directory: `guest_sources`, or a copy of it.
-    Returns: list of (str, Path). The parts are in an order that does not depend on the machine. Every C file in a
-        folder of guest/ is part of the recipe.
+    Returns: list of (str, Path). The order of the parts does not depend on the machine. Every C file in a folder of
+        guest/ is part of the recipe.
     """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
@@ -68,7 +69,7 @@ def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
     """Name and file of each part of the agent's recipe, for its content key: the agent's crate, and the crates of
     leowarp that it uses."""
-    # Toolchain and profile are included, because they determine the result as much as the sources do.
+    # Toolchain and profile are parts too, because they determine the agent as much as the sources do.
     tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
     crates = _with_dependencies(checkout / "crates" / "agent")
     sources = sorted(p for c in crates for p in c.rglob("*") if p.is_file() and p.suffix in (".rs", ".toml"))
@@ -96,8 +97,8 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
-    """The content of a recipe's part that determines the build: its bytes, or for the list of overrides, all fields
-    except those that are only for readers.
+    """The content of a recipe's part, as far as it determines the build: its bytes, or for the list of overrides, all
+    fields except those that are only for readers.
 
     options: Options of the kernel in addition to those of kernel.config. Lines of a C file that depend on an option of
         another kernel (`_ONLY_WITH`) are left out, because they do not change this kernel.
@@ -125,13 +126,13 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequen
 
 
 def first_line_of(*command: str) -> str:
-    """First line that a tool prints, such as its version. While its file is unchanged, a tool is called only once per
-    process.
+    """First line that a tool prints, such as its version. A process calls a tool only once, unless the tool's file
+    changes.
 
     Raises HostError if the tool is missing, fails, prints nothing, or does not end.
     """
     program = Path(shutil.which(command[0]) or command[0]).resolve()
-    # rustup's stand-in for a compiler remains the same file when it stands for another version.
+    # The file `rustup` can be the compiler's proxy. It does not change when the compiler's version changes.
     if program.name == "rustup" or not program.is_file():
         return _printed(command)
     status = program.stat()

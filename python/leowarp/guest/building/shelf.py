@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shelf of kernels: those that come with leowarp (guest/kernels.toml), and those that the user added."""
+"""The shelf of kernels: leowarp's own (guest/kernels.toml), and those that the user added."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ENTRY = "kernel.json"
 
 @dataclass(frozen=True)
 class Patch:
-    """A third-party change of a kernel's source.
+    """A third-party patch of a kernel's source.
 
     address: Where to get the patch: a URL, or a file name for the user's own.
     sha256: Hash of the patch's content.
@@ -61,12 +61,12 @@ class ShelfKernel:
     is_own: bool = False
 
     def identity(self) -> str:
-        """64 hexadecimal digits that change if a different kernel would be built from the same source."""
+        """64 hexadecimal digits that change whenever the same source would give a different kernel."""
         facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
     def recipe_sha256(self, directory: Path) -> str:
-        """The value of `recipe.recipe_sha256` for the kernel's recipe, with the files of `directory`
+        """sha256 of the kernel's recipe (`recipe.recipe_sha256`) with the files of `directory`
         (`recipe.guest_sources`)."""
         return recipe.recipe_sha256(recipe.kernel_recipe(directory), self.identity(), self.options)
 
@@ -85,7 +85,7 @@ def kernel_of(name: str) -> ShelfKernel:
     """The kernel with a name.
 
     Raises ScenarioError if the shelf has no such kernel.
-    Raises HostError if this installation has no guest/, so that even the default kernel is unknown.
+    Raises HostError if this installation has no guest/, and therefore no list of kernels.
     """
     kernels = shelf()
     found = next((kernel for kernel in kernels if kernel.name == name), None)
@@ -152,7 +152,7 @@ def add(
         taken.append(Patch(file.name, sha256))
     made = ShelfKernel(name, f"yours, {source}", str(source.resolve()), base, tuple(options), tuple(taken), is_own=True)
     facts = {"source": made.source, "base": base, "options": made.options, "patches": [asdict(p) for p in taken]}
-    # The entry is written atomically, so that concurrent readers see either the previous entry or the new one.
+    # The entry is written atomically, so that concurrent readers see either the old or the new entry.
     (home / f"{_ENTRY}.new").write_text(json.dumps(facts, indent=1) + "\n")
     os.replace(home / f"{_ENTRY}.new", home / _ENTRY)
     return made
@@ -161,7 +161,7 @@ def add(
 def remove(name: str) -> None:
     """Remove a kernel from the user's shelf; its builds stay in the cache.
 
-    Raises ScenarioError if the kernel is not one of the user's.
+    Raises ScenarioError if the user added no kernel with this name.
     """
     if all(kernel.name != name for kernel in _own()):
         raise ScenarioError(f"taking {name} off the shelf: you have put no kernel of that name there")
@@ -169,9 +169,10 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """A patch as a file with the recorded content. The file is the user's, a cached one, or fetched from its address.
+    """A patch as a file with the recorded content. The file is the user's own, a cached one, or fetched from the
+    patch's address.
 
-    Raises HostError if the patch cannot be fetched, or differs from the one that the shelf names.
+    Raises HostError if the patch cannot be fetched, or its content differs from the recorded sha256.
     """
     kept = _home() / kernel.name / patch.sha256 if kernel.is_own else cache_root() / "patches" / patch.sha256
     if not kept.is_file():
@@ -179,7 +180,7 @@ def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], No
             raise HostError(f"building {kernel.name}: its patch {patch.address} is gone", hint="add the kernel again")
         make_directory(kept.parent)
         on_message(f"fetching {patch.address}")
-        # Imported here, because few runs fetch anything.
+        # Imported late, because few runs fetch anything.
         from urllib.request import urlopen
 
         try:

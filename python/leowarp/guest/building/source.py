@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel's source: Debian's `linux-source-6.12`, which is installed, fetched by apt, or fetched by its checksum.
 
-All three cases give the same Debian tarball, so that the kernel does not depend on the distribution on which it is
-built.
+Debian's tarball is the same in all three cases, so the kernel does not depend on the distribution on which it is built.
 """
 
 import functools
@@ -29,7 +28,7 @@ from leowarp.guest.machine.session import own_session
 SERIES = "6.12"
 PACKAGE = f"linux-source-{SERIES}"
 INSTALLED = Path(f"/usr/src/{PACKAGE}.tar.xz")
-# This package is fetched without apt, by name and checksum, from the archive that keeps every version of Debian's
+# Without apt, this package is fetched by name and checksum from the archive that keeps every version of Debian's
 # packages.
 PINNED_VERSION = "6.12.117-1~deb12u1"
 PINNED_SHA256 = "e849faf31ca3555757f3a8877cb01af92122f744f75d1f3102734651c4e14703"
@@ -57,7 +56,7 @@ class Source:
 
     tarball: A file compressed with xz, with one directory at its top.
     version: Version of the Debian package, or the file name of the user's tarball.
-    sha256: Hash of the tarball.
+    sha256: sha256 of the tarball.
     """
 
     tarball: Path
@@ -66,17 +65,16 @@ class Source:
 
 
 def local_source() -> Source | None:
-    """The source that is already on this machine, or None."""
+    """The source that is already on this machine; None if there is none."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
-    # A source that the user names takes precedence over an installed one, which takes precedence over one fetched
-    # earlier.
+    # Precedence: a source that the user names, then an installed one, then one fetched earlier.
     if named:
         tarball = Path(named)
         if not tarball.is_file():
             raise ScenarioError(f"looking for the kernel's source: LEOWARP_KERNEL_SOURCE={named} is not a file")
         return Source(tarball, tarball.name, remembered_sha256(tarball))
     if INSTALLED.is_file():
-        # The version is part of the file's name.
+        # The file's name lacks the full version, which comes from dpkg. dpkg is called again if the file has changed.
         return Source(INSTALLED, _installed_version(INSTALLED.stat().st_mtime_ns), remembered_sha256(INSTALLED))
     kept = _sources() / f"{PACKAGE}.tar.xz"
     if kept.is_file():
@@ -86,7 +84,7 @@ def local_source() -> Source | None:
 
 
 def own_source(tarball: Path) -> Source:
-    """The user's tarball.
+    """The user's tarball as a `Source`.
 
     Raises HostError if the tarball is missing.
     """
@@ -100,7 +98,7 @@ def own_source(tarball: Path) -> Source:
 def fetch_source(on_message: Callable[[str], None]) -> Source:
     """Fetch Debian's package (153 MB) as an ordinary user and extract the tarball.
 
-    Raises HostError if neither apt nor any of the addresses provides it.
+    Raises HostError if neither apt nor any of the archive's addresses provides the package.
     """
     make_directory(_sources())
     with tempfile.TemporaryDirectory(dir=_sources()) as scratch:
@@ -118,12 +116,12 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
 
 
 def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
-    """Debian's package, fetched by apt, which checks its signature; None after a message with the reason if apt
-    fails."""
+    """Debian's package, fetched by apt, which checks the signature. None if apt fails, after a message with the
+    reason."""
     if shutil.which("apt-get") is None:
         return None
     on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
-    # As root, apt would fetch as its own user, who may not write here.
+    # As root, apt would fetch as its own user `_apt`, who may not write to this directory.
     command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", PACKAGE]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     packages = sorted(directory.glob("*.deb"))
@@ -134,7 +132,8 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
-    """Debian's package from its archives, fetched by name. Its sha256 alone decides whether it is accepted.
+    """Debian's package from its archives, fetched by name. The package's sha256 alone decides whether the file is
+    accepted.
 
     Raises HostError with the answer of each address, and an explanation of how to get the file by hand.
     """
@@ -142,7 +141,7 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
     for url in PINNED_URLS:
         on_message(f"fetching {url}")
         target = directory / PINNED_FILE
-        # Imported here, because few runs fetch anything.
+        # Imported late, because few runs fetch anything.
         from urllib.request import urlopen
 
         try:
@@ -199,15 +198,15 @@ def unpack(
 ) -> Path:
     """Unpack the files needed for ARCH=um, or the `whole` tree, into `directory`. Returns the kernel tree.
 
-    `on_progress` is called with the number of bytes read and the size of the tarball, a few times per second. An
-    exception in it ends tar.
+    `on_progress` is called a few times per second with the number of bytes read and the size of the tarball. An
+    exception in `on_progress` ends tar.
     """
     directory.mkdir(parents=True, exist_ok=True)
     whole_bytes = source.tarball.stat().st_size
     excluded = [] if whole else [f"--exclude={pattern}" for pattern in _not_unpacked(_top(source))]
     with source.tarball.open("rb") as tarball, (directory / "errors").open("w+") as errors:
-        # tar reads through our descriptor, whose position shows the progress. As root, tar would give the files to the
-        # user named in the tarball, who could then change them.
+        # tar reads through leowarp's own descriptor, whose position shows the progress. As root, tar would give the
+        # files to the user named in the tarball, who could then change them.
         own = ["--no-same-owner", "--no-same-permissions"]
         read = [_decompression(tarball), "-f", "-"]
         command = ["tar", "-x", *own, *read, "-C", str(directory), "--anchored", *excluded]
@@ -233,8 +232,8 @@ def unpack(
 
 
 def _decompression(tarball: IO[bytes]) -> str:
-    """tar's option for the compression, found from the beginning of the file. tar detects it only for files that it
-    opens itself."""
+    """tar's option for the compression, found from the first bytes of the file. tar itself detects the compression only
+    of files that it opens."""
     begin = os.pread(tarball.fileno(), 4, 0)
     return {b"\x1f\x8b": "--gzip", b"BZ": "--bzip2", b"\x28\xb5": "--zstd"}.get(begin[:2], "--xz")
 
@@ -250,8 +249,8 @@ def _top(source: Source) -> str:
 
 
 def _not_unpacked(top: str) -> list[str]:
-    """tar's patterns for files to leave out. kbuild also reads Kconfig files and Makefiles of parts that are not
-    compiled."""
+    """tar's patterns for files to leave out. Kconfig files and Makefiles are always unpacked, because kbuild reads even
+    those of parts that are not compiled."""
     kinds = ("[chS]", "dts*", "rst", "yaml", "json", "sh", "py")
     return [f"{top}/{name}/*.{kind}" for name in NOT_COMPILED for kind in kinds]
 
@@ -282,11 +281,12 @@ def tree_sha256(tree: Path) -> str:
 
     With git, the hash covers the commit, `git diff HEAD` and the contents of untracked files. Without git, every file
     relevant to ARCH=um is read, which takes some seconds each time. Other architectures, documentation, graphics and
-    sound are left out.
+    sound are not read.
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
-        # The content of the tree counts, not the commit, because an amended message does not change the kernel.
+        # git's hash of the tree is used, not the hash of the commit, because an amended message does not change the
+        # kernel.
         total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
         total.update(_git(tree, "diff", "HEAD", "--binary"))
         names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))
@@ -306,8 +306,9 @@ def _matters(path: Path, tree: Path) -> bool:
 
 
 def _git(tree: Path, *arguments: str) -> bytes:
-    # The tree may belong to another user of this machine. Its settings can make git run programs (core.fsmonitor,
-    # filters by attribute), so git is used only on a tree that may be built (`trust`). Optional locks are not taken.
+    # The tree may belong to another user of this machine. The tree's settings can make git run programs
+    # (core.fsmonitor, filters by attribute), so git is used only on a tree that may be built (`trust`). git takes no
+    # optional locks, so it writes nothing into the tree.
     command = ["git", "-c", f"safe.directory={tree.resolve()}", "--no-optional-locks", "-C", str(tree), *arguments]
     try:
         return subprocess.run(command, capture_output=True, check=True).stdout
@@ -343,8 +344,8 @@ def remembered_sha256(path: Path) -> str:
         return str(known["sha256"])
     sha256 = sha256_of_file(path)
     make_directory(memory.parent)
-    # Reading 150 MB would take a fraction of a second in every command. The record is replaced as a whole, because a
-    # partial file of two writers must not be used.
+    # Reading 150 MB would take a fraction of a second in every command. The record is replaced as a whole, so that two
+    # concurrent writers never leave a mixed file.
     partial = memory.with_suffix(f".{os.getpid()}")
     partial.write_text(json.dumps({"stamp": stamp, "sha256": sha256}))
     os.replace(partial, memory)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that a plan names runs only with the user's consent. This module records who named the code, and which code was
-accepted before.
+"""Code that a plan names runs only with the user's consent. This module records who named the code, and which code the
+user accepted before.
 
 A kernel (`guest.kernel`: a program, or a tree with makefiles) and modules (`guest.cc_modules`: compiled by the host's
 compiler, then part of the kernel) can do anything with the user's rights. Programs of flows can read whatever the user
-can. If the user types a name or passes it in a call, this implies consent. A name in a file may come from somebody
-else. Its code runs only if it came with leowarp, or if this user has named or accepted exactly this content before. The
-record works like direnv's. Each content has a file in a directory that only the user may write to.
+can. If the user types a name or passes it in a call, the user consents. A name in a file may come from another person.
+Code that a file names runs only if it came with leowarp, or if this user has named or accepted exactly this content
+before. The record of accepted content works like direnv's. For each accepted content there is a file in a directory
+that only the user may write to.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow, Guest
 
 ARCHIVE = "module-tree.tar.xz"
-"""The files against which modules are compiled, stored beside a kernel. Compiling a module executes compile.sh from
-them."""
+"""The files against which modules are compiled, stored beside a kernel. Compiling a module executes the compile.sh in
+this archive."""
 
 # Parts of a repository that can make git run a program: settings, hooks, filters by attribute.
 _GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
@@ -45,7 +46,7 @@ OnMessage = Callable[[str], None]
 class Commands:
     """Commands of a flow of kind program.
 
-    words: Command lines, environment, working directory and root, in the form that a plan has.
+    words: Command lines, environment, working directory and root, in the plan's form.
     files: Files of this machine that command lines name by a path.
     """
 
@@ -53,9 +54,9 @@ class Commands:
     files: tuple[Path, ...]
 
     def identity(self) -> str:
-        """64 hexadecimal digits that change with any word and with the content of any named file."""
+        """64 hexadecimal digits that change with any word and with the content of any of the `files`."""
         contents = [sha256_of_file(file) for file in self.files]
-        # The prefix differs from that for files, so that commands and files never have the same identity.
+        # The prefix differs from those for files and trees, so that commands and files never have the same identity.
         return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
 
     def described(self) -> str:
@@ -69,7 +70,7 @@ class Code:
     """Code that would run if a plan runs.
 
     path: A program, a source file, or a directory: a kernel tree.
-    named_in: The file that names the code; None: the user named it.
+    named_in: The file that names the code; None if the user named it.
     commands: Set for a flow of kind program, which involves several files; `path` is then the program of the flow's
         client.
     """
@@ -103,7 +104,7 @@ def _commands(flow: Flow) -> Commands:
     variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
     files = []
     for word in (word for line in lines for word in shlex.split(line)):
-        # A name without a path is looked up among installed programs, which do not come from the scenario.
+        # A name without a path is looked up among installed programs, which the scenario does not bring along.
         place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
         if "/" in word and place.is_file():
             files.append(place)
@@ -116,14 +117,15 @@ def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
 
 
 def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
-    """Check `codes` as `demand` does for a plan. A missing file is reported by the code that uses it."""
+    """Check `codes` as `demand` does for a plan. A missing file is not an error here: the code that uses the file
+    reports it."""
     strange = []
     for code in codes:
         identity = _identity(code.path) if code.commands is None else code.commands.identity()
         if identity is None or identity in _shipped():
             continue
-        # If the user typed the name or passed it in a call, this implies consent. The consent is recorded, so that
-        # `verify` of that run does not need to ask.
+        # A name that the user typed or passed in a call implies consent. The consent is recorded, so that `verify` of
+        # the run does not need to ask again.
         if code.named_in is None:
             _remember(identity, code.path, on_message)
         elif not _is_remembered(identity):
@@ -139,7 +141,7 @@ def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None
 
 
 def memory() -> Path:
-    """Directory of accepted content: $XDG_STATE_HOME/leowarp/trusted, or else ~/.local/state/leowarp/trusted.
+    """Directory of accepted content: $XDG_STATE_HOME/leowarp/trusted, otherwise ~/.local/state/leowarp/trusted.
 
     Raises HostError if there is no home directory.
     """
@@ -147,7 +149,7 @@ def memory() -> Path:
 
 
 def state_home() -> Path:
-    """Directory of the user's decisions: $XDG_STATE_HOME/leowarp, or else ~/.local/state/leowarp.
+    """Directory of the user's decisions: $XDG_STATE_HOME/leowarp, otherwise ~/.local/state/leowarp.
 
     Raises HostError if there is no home directory.
     """
@@ -160,7 +162,7 @@ def state_home() -> Path:
 
 
 def _identity(path: Path) -> str | None:
-    """64 hexadecimal digits that change if other code would run; None: no code would run."""
+    """64 hexadecimal digits that change if other code would run; None if `path` has no code to run."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -168,7 +170,7 @@ def _identity(path: Path) -> str | None:
         if not stat.S_ISREG(mode):
             return None
         sha256 = sha256_of_file(path)
-        # A module is compiled with the files beside the kernel, so these are part of its identity.
+        # A module is compiled with the archive beside the kernel, so the archive is part of the kernel's identity.
         archive = path.parent / ARCHIVE
         if path.suffix != ".c" and archive.is_file():
             return hashlib.sha256(f"{sha256}\n{sha256_of_file(archive)}\n".encode()).hexdigest()
@@ -178,11 +180,11 @@ def _identity(path: Path) -> str | None:
 
 
 def _identity_of_tree(tree: Path) -> str:
-    """The hash covers name, length, inode and times of every file, which takes a second. Reading 1.5 GB would take a
-    minute.
+    """Identity of a kernel tree: a hash over name, length, inode and times of every file, which takes a second. Reading
+    the 1.5 GB of contents would take a minute.
 
-    Only root can set an older `ctime`, so a changed file is detected. A copy of the tree counts as another tree. git is
-    not used, because the tree's settings could make it run programs.
+    Only root can set an older `ctime`, so a changed file is detected. A copy of the tree therefore counts as another
+    tree. git is not used, because the tree's settings could make it run programs.
     """
     # The prefix differs from that for files, so that trees and files never have the same identity.
     total = hashlib.sha256(b"a tree\n")
@@ -190,7 +192,7 @@ def _identity_of_tree(tree: Path) -> str:
     while waiting:
         directory = waiting.pop()
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-        # Objects and the index are left out: they change with each git command, and cannot cause a program to run.
+        # git's objects and index are left out: they change with each git command, and cannot cause a program to run.
         if directory.name == ".git":
             entries = [entry for entry in entries if entry.name in _GIT_FILES]
         for entry in entries:
@@ -212,7 +214,7 @@ def _shipped() -> frozenset[str]:
 
 
 def _identities_of_commands(text: str) -> Iterable[str]:
-    """The flows of kind program in a scenario of leowarp."""
+    """Identities of the commands of all flows of kind program in one of leowarp's scenarios."""
     for flow in tomllib.loads(text).get("flows", ()):
         if flow.get("kind") == "program":
             variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]
@@ -248,10 +250,10 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")
     except FileExistsError:
-        pass  # This content was accepted before.
+        pass  # The same content was accepted before.
     except (OSError, HostError) as error:
-        # The user requested the run itself, so it continues. Only the next run in which a file names the same code will
-        # need consent again.
+        # The user requested the run itself, so it continues. Consent is needed again only if a later run has the same
+        # code named in a file.
         on_message(f"that {path} may run is not remembered: {error}")
 
 

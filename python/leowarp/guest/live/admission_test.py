@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits that are checked before a session begins, and how they are counted. For the limits of clients see
+"""Limits that are checked before a session begins, and the counting of free descriptors. For the limits of clients see
 `relay_test.py`."""
 
 import os

@@ -20,18 +20,19 @@ from leowarp.guest.live.relay import Relay
 
 _PIECE_BYTES = 1 << 18
 _TIME_BYTES = 64
-"""First part of the gate's message, which begins with the virtual time. It is read before the guest may continue. The
-rest of the message is larger than the pipe."""
+"""Number of bytes read first from the gate's message, which begins with the virtual time. The time is read before the
+guest may continue. The rest of the message is larger than the pipe, so the guest stays blocked until the host reads
+it."""
 
 
 class LiveConsoles(Consoles):
     """Connections over console 1, virtual time over console 2.
 
     pieces: The guest's `in/live/`.
-    doors: sequence of (socket, Forward or None). Listening sockets, each with the destination of its connections. None
-        means a SOCKS5 proxy. The sockets are closed together with this context.
+    doors: sequence of (socket, Forward or None). Listening sockets, each with the destination of its connections; None
+        means a SOCKS5 proxy. The sockets are closed at the end of this context.
     say: Called with a line for each event of a connection, in this class's thread.
-    on_time: Called whenever the guest waits; in this class's thread.
+    on_time: Called in this class's thread whenever the guest waits for real time.
     tally: Counts clients that reached a limit.
     to_network: Whether destinations may be on other machines.
     """
@@ -64,7 +65,7 @@ class LiveConsoles(Consoles):
 
     def _carry(self) -> None:
         # select(2) has a resolution of a microsecond. epoll_wait, the loop's default, has a resolution of a
-        # millisecond, which is a whole step.
+        # millisecond, which is a whole step of the pace.
         def loop() -> asyncio.AbstractEventLoop:
             return asyncio.SelectorEventLoop(selectors.SelectSelector())
 
@@ -126,12 +127,13 @@ class LiveConsoles(Consoles):
             self._loop.add_writer(self._to_guest, self._guarded(self._flush))
             return
         except BrokenPipeError:
-            # The guest has ended, so its last messages are read.
+            # The guest has ended: messages to it are dropped, but its last messages are still read.
             self._owed.clear()
         self._loop.remove_writer(self._to_guest)
 
     def _arrive(self) -> None:
-        """The guest waits. So far only the time in its message has been read."""
+        """Handle the guest's arrival at the gate. Only the time at the beginning of the guest's message is read
+        here."""
         told = os.read(self._gate, _TIME_BYTES)
         self._loop.remove_reader(self._gate)
         if not told:

@@ -10,7 +10,7 @@ from leowarp.guest.live.socks import Reply, SocksError, answer, reply_of, reques
 
 
 def asked(text: bytes) -> tuple[tuple[str, int], bytes]:
-    """Result for a client that sends `text`, together with the answers sent to it."""
+    """The destination that a client requests by sending `text`, and the proxy's answers."""
     left, answers = bytearray(text), bytearray()
 
     async def exactly(count: int) -> bytes:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of a run on this machine. Each is a check with the value found, the requirement and the remedy."""
+"""Requirements of a run on this machine. Each requirement is a check with the value found, the value needed and the
+remedy."""
 
 import functools
 import mmap
@@ -19,7 +20,8 @@ MIB = 1 << 20
 # The margin is for the kernel program, its page tables and the gap that execve may leave before its heap (measured: up
 # to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
-# Space for the console, capture buffers and the records of a short run. A long run itself reports a full disk.
+# Space for the console, capture buffers and the records of a short run. A long run with more records reports a full
+# disk by itself.
 DISK_NEEDED_BYTES = 64 * MIB
 
 
@@ -58,8 +60,8 @@ def demand(checks: list[Check], attempted: str) -> None:
 def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
     """The directory for the guest's memory file, and the check that explains it.
 
-    The first of these directories is taken that is writable, allows execution and has `memory_bytes` free: $TMPDIR,
-    /dev/shm, /tmp, /var/tmp, then `others`. A tmpfs is fastest, but any file system works.
+    The choice is the first directory that is writable, allows execution and has `memory_bytes` free, in this order:
+    $TMPDIR, /dev/shm, /tmp, /var/tmp, then `others`. A tmpfs is fastest, but any file system works.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
         Size of the guest's memory. The file is sparse, but a guest that touches more than the available space dies of a
         bus error.
     others : list of Path
-        Further candidates.
+        Directories to try last.
 
     Returns
     -------
@@ -76,7 +78,8 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
     """
     tried = []
     named = os.environ.get("TMPDIR")
-    # The user's choice comes first, then memory: on a disk, each touched page is eventually written back.
+    # The user's choice comes first, then file systems in memory: on a disk, the kernel eventually writes back each
+    # touched page.
     candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
     for directory in dict.fromkeys(candidates):
         why_not = _why_not_for_memory(directory, memory_bytes)
@@ -89,8 +92,8 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
-    """The reason why a directory cannot hold the guest's memory file; None if it can. The file is tested as User Mode
-    Linux uses it."""
+    """The reason why a directory cannot hold the guest's memory file; None if it can. The test maps a file in the same
+    way as User Mode Linux."""
     if not directory.is_dir():
         return "does not exist"
     free_bytes = free_space_bytes(directory)
@@ -160,7 +163,7 @@ def limits(memory_bytes: int) -> list[Check]:
         soft, _ = resource.getrlimit(number)
         endless = soft == resource.RLIM_INFINITY
         limit = "unlimited" if endless else str(soft)
-        # The soft limit is checked: it ends a process, whatever the hard limit is.
+        # The check uses the soft limit: it ends a process, whatever the hard limit is.
         checks.append(Check(name, endless or soft >= least, limit, f"at least {least}", fix))
     return checks
 
@@ -168,7 +171,7 @@ def limits(memory_bytes: int) -> list[Check]:
 @functools.cache
 def ptrace() -> Check:
     """Whether a process may trace its own child. User Mode Linux needs this to run the guest's programs."""
-    # Python is isolated (-I -S), so that the answer depends only on the kernel and not on the user's settings.
+    # The options -I -S isolate Python, so that the answer depends only on the kernel and not on the user's settings.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(probe)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
@@ -191,8 +194,8 @@ def program(path: Path, name: str) -> Check:
 
 
 def tool(name: str, package: str, directories: str | None = None) -> Check:
-    """Whether a command is on the PATH, or in these `directories` (in PATH's form). The check names its Debian
-    package."""
+    """Whether a command is on the PATH, or in `directories`, a string in PATH's form. The check names the command's
+    Debian package."""
     path = shutil.which(name, path=directories)
     lacking = "not on the PATH" if directories is None else f"not in {directories}"
     return Check(name, path is not None, path or lacking, f"Debian package {package}", apt([package]))

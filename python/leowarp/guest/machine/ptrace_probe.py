@@ -10,7 +10,8 @@ PTRACE_TRACEME = 0
 
 
 def main() -> int:
-    """Return 0 if a child that asked to be traced stops at its signal; otherwise 1, with the reason on stderr."""
+    """Return 0 if a child that asked to be traced stops at the signal that it sends itself; otherwise 1, with the
+    reason on stderr."""
     libc = ctypes.CDLL(None, use_errno=True)
     child = os.fork()
     if child == 0:

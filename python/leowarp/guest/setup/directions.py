@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the directions of links, in the form for the guest: `links[].directions` of `setup.json` and `tables.bin`
+"""Settings of link directions, in the form for the guest: `links[].directions` of `setup.json` and `tables.bin`
 (design/interfaces.md, section 13).
 
-Tables of millions of rows are kept as columns.
+Tables of millions of rows stay columns and never become Python objects.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u
 """A row of `tables.bin`, 24 bytes. `value` is bit/s for a capacity, and ns for a channel; only a channel uses
 `loss`."""
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""Unlimited capacity; 0 means that nothing is sent."""
+"""Value of an unlimited capacity; with the value 0 nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
-"""With this value, every packet is lost. Probabilities below 1 are in units of 2^-32, for comparison with a random
-u32."""
+"""Loss value at which every packet is lost. Smaller loss values are probabilities in units of 2^-32, which the guest
+compares with a random u32."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
-"""The kind of table that sets the same quantity for the whole run, by kind of event."""
+"""For each kind of event: the kind of table that sets the same quantity for the whole run."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Directions:
 
     capacity_rows, channel_rows: int64 (directions,). Number of rows of each direction's tables.
     rows: structured, dtype `ROW`. Rows of all tables, ordered by direction; then capacity before channel; then time.
-    queues: For directions with a queue of their own, in the form for `setup.json`.
+    queues: Directions with a queueing discipline of their own, in the form for `setup.json`.
     """
 
     capacity_rows: np.ndarray
@@ -51,7 +51,7 @@ class Directions:
 
         timeline: Table sorted by time, with the columns of `timeline.schema`.
         Raises ScenarioError if a table does not begin at 0, does not increase in time, or belongs to a link of another
-            discipline than leolink. The error is also raised if an event sets a value that a table sets.
+            discipline than leolink; also if an event sets a value that a table sets.
         """
         counts, parts, places = {}, [], []
         for rank, event in enumerate(("capacity", "channel")):
@@ -59,7 +59,7 @@ class Directions:
             direction = network.ends(chosen).astype(np.int64)
             counts[event] = np.bincount(direction, minlength=2 * len(network.link_a))
             parts.append(_capacity(chosen) if event == "capacity" else _channel(chosen))
-            # All rows of a direction are consecutive, and its capacity comes first. The guest reads them in this order.
+            # All rows of a direction are consecutive, and its capacity comes first. The guest reads rows in this order.
             places.append(2 * direction + rank)
         place, rows = np.concatenate(places), np.concatenate(parts)
         # The sort is stable, and the timeline is sorted by time.
@@ -76,8 +76,8 @@ class Directions:
 
         in_order: False if packets may overtake; None if the timeline is older than this column.
         probe_bytes: IP length of the probes that measured the delays, which include their transmission time.
-        Returns: list of two dict, or None. The first dict is for a > b, the second for b > a. Each has only values that
-            differ from the agent's defaults.
+        Returns: list of two dict, or None. The first dict is for a > b, the second for b > a. Each dict has only values
+            that differ from the agent's defaults.
         """
         common: dict[str, Any] = {"in_order": False} if in_order is False else {}
         if probe_bytes:
@@ -95,14 +95,14 @@ class Directions:
 
 
 def _records(rows: pa.Table) -> np.ndarray:
-    """Rows of `tables.bin` with the times of a table's rows, and all other fields empty."""
+    """Records for `tables.bin` with the times of `rows`; all other fields are 0."""
     records = np.zeros(len(rows), dtype=ROW)
     records["t_ns"] = rows["t_ns"].to_numpy()
     return records
 
 
 def _capacity(rows: pa.Table) -> np.ndarray:
-    """Rows of a capacity: bit/s, and `UNSHAPED` where the timeline has null.
+    """Records of a capacity: bit/s, and `UNSHAPED` where the timeline has null.
 
     Raises ScenarioError if a rate is negative. A rate of 0 is valid: nothing is sent.
     """
@@ -118,27 +118,27 @@ def _capacity(rows: pa.Table) -> np.ndarray:
 
 
 def _channel(rows: pa.Table) -> np.ndarray:
-    """Rows of a channel: delay in ns, and loss in units of 2^-32.
+    """Records of a channel: delay in ns, and loss in units of 2^-32.
 
     Raises ScenarioError if a delay is missing or negative, or a loss is not from 0 to 1.
     """
     records = _records(rows)
     if len(rows):
         delay_ns, loss_ratio = rows["delay_ns"].to_numpy(), rows["loss_ratio"].to_numpy()
-        # A null becomes nan or turns the integers into floats, so no comparison below is true.
+        # A null becomes nan here, or makes the column's integers floats; the comparison with nan is false.
         if not np.all(delay_ns >= 0):
             raise ScenarioError("reading the timeline: the delay of a channel is missing or negative")
         if not np.all((loss_ratio >= 0) & (loss_ratio <= 1)):
             raise ScenarioError("reading the timeline: the loss of a channel is missing or not from 0 to 1")
         records["value"] = delay_ns
-        # 2^32 does not fit into 32 bits; the largest number that fits means certain.
+        # Certain loss would be 2^32, which does not fit into 32 bits, so the largest value stands for it.
         records["loss"] = np.minimum(np.rint(loss_ratio * 2.0**32), float(CERTAIN)).astype("<u4")
     return records
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
-    """The queueing disciplines of directions that have a separate one. They are keyed by direction, in the form for the
-    agent."""
+    """Queueing disciplines of the directions that have their own. The dict maps each direction to the discipline in the
+    form for the agent."""
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
@@ -157,13 +157,13 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
     """Some columns as a list of rows."""
-    # A timeline that is older than queues lacks the columns, and therefore has no such rows.
+    # A timeline from before these columns existed lacks them, and has no such rows.
     return rows.select(names).to_pylist() if len(rows) else []
 
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
     """Check that each table begins at 0 and has one row per instant. The kernel searches a table by time and uses the
-    last earlier row."""
+    last row at or before that time."""
     if not len(place):
         return
     # All tables are checked at once. `place` is constant within each table, so a table ends where it changes.
@@ -199,7 +199,7 @@ def _check_disciplines(directions: Directions, network: Network) -> None:
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
     """Check that no direction has both a table and events for the same quantity."""
     for event, table in _ROUGH.items():
-        # An event would change a value that the table sets for the whole run, and the result would be undefined.
+        # If an event changed a value that a table sets for the whole run, the result would be undefined.
         if not np.any(counts[table]):
             continue
         said = network.ends(timeline.filter(pc.field("event") == event))

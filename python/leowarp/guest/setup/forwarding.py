@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the code with which nodes other than hosts forward packets: leowarp's own or the kernel's."""
+"""Selects the code that forwards packets in nodes other than hosts: leowarp's own code or the kernel's."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def forwarding(plan: Plan, timeline: pa.Table) -> str:
     """Value of `network.forwarding` for the guest: "direct" or "kernel".
 
-    The kernel forwards if data of TCP or of a program may pass only links without a rate. The speed of such a flow
-    depends on when the guest's processes are scheduled. Linux schedules the processes between two softirqs, and direct
-    forwarding has fewer softirqs.
-    A measurement shows the effect: in 4.5 million packets within 8 s, two ACKs covered one more segment. The kernel
-    also forwards all packets of IPv6, because direct forwarding does not know their header.
+    The kernel forwards if data of TCP or of a program may take a path on which no link has a rate. The speed of such a
+    flow depends on when the guest's processes are scheduled. Linux schedules processes between two softirqs, and
+    leowarp's direct forwarding has fewer softirqs.
+    A measurement with direct forwarding shows the effect: in 4.5 million packets within 8 s, two ACKs covered one more
+    segment. The kernel also forwards all IPv6 packets, because direct forwarding cannot read their header.
     """
     if plan.network.family == "ipv6":
         return "kernel"
@@ -50,7 +50,8 @@ def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) ->
 
 
 def _pairs(plan: Plan) -> set[tuple[str, str]]:
-    """Pairs of hosts between which data flow as fast as possible. Programs may send in both directions."""
+    """Pairs of hosts between which data flow as fast as possible. Programs may send in both directions, so their pairs
+    are in both orders."""
     ends = [(host_node(flow.source), host_node(flow.destination), flow.kind) for flow in plan.flows]
     there = {(source, destination) for source, destination, kind in ends if kind in ("tcp", "program")}
     return there | {(destination, source) for source, destination, kind in ends if kind == "program"}
@@ -61,7 +62,7 @@ def _directions_without_rate(timeline: pa.Table) -> list[tuple[str, str]]:
     links = timeline.filter((pc.field("event") == "link") & (pc.field("discipline") == "leolink"))
     ends = {tuple(sorted(pair)) for pair in zip(links["a"].to_pylist(), links["b"].to_pylist(), strict=True)}
     rows = timeline.filter(pc.field("event").isin(["rate", "capacity"])).select(["a", "b", "rate_bps"])
-    # A table has many rows; the result contains each direction once.
+    # Aggregated per direction, because a capacity table has many rows.
     least = rows.group_by(["a", "b"]).aggregate([("rate_bps", "min", pc.ScalarAggregateOptions(skip_nulls=False))])
     shaped = {
         (a, b)

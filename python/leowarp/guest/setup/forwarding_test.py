@@ -17,8 +17,8 @@ def link(kind, discipline):
 
 
 def timeline(there_bps, back_bps=None, *, discipline="leolink", later_bps=()):
-    """Two hosts, their stations and a router between them. The rates are given hop by hop, from station A to B and
-    back."""
+    """Two hosts, their stations and a router between them. `there_bps` has the rates hop by hop from station A to B,
+    `back_bps` those from B to A."""
     events = Events(list(NAMES))
     for number, kind in enumerate(("host", "ground", "router", "ground", "host")):
         events.node(number, kind)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers that nodes, hosts, links and directions of a timeline have in the guest.
 
-Each name is converted to a number only once, and links are found in one sorted table of node pairs.
+Each name is converted to a number only once. Links are found by binary search in one sorted table of node pairs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from leowarp.base.errors import ScenarioError
 
-# Addresses are assigned /24 by /24 from 10.1.0.1. The addresses .0 and .255 are skipped because they look like mistakes
-# in a capture.
+# Addresses are assigned /24 by /24 from 10.1.0.1. The addresses .0 and .255 are skipped because they would look like
+# mistakes in a capture.
 HOSTS_PER_BLOCK = 254
 HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 
@@ -53,7 +53,7 @@ class Network:
         numbers = {name: number for number, (name, _) in enumerate(nodes)}
         rows = timeline.filter(pc.equal(timeline["event"], "link"))
         a, b = numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers)
-        # A link comes up again after each outage. Its first event creates it and determines its number.
+        # A link comes up again after each outage, but only its first event creates and numbers it.
         _, first = np.unique(_pair(a, b, len(nodes)), return_index=True)
         first.sort()
         return cls(nodes, hosts, rows.take(pa.array(first)), a[first], b[first])
@@ -99,7 +99,7 @@ class Network:
 
 
 def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
-    # A link is the same from both ends, so both orders give one number.
+    # A pair of nodes gets the same number in both orders, because a link is the same from both ends.
     return np.minimum(a, b) * nodes + np.maximum(a, b)
 
 
@@ -115,10 +115,10 @@ def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
         coded = coded.dictionary_encode()
     names = coded.dictionary.to_pylist()
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    # After a filter, a dictionary may contain unused names.
+    # After a filter, a dictionary may contain names that no row uses.
     used = np.unique(codes)
     unknown = [names[code] for code in used if code >= 0 and names[code] not in numbers]
     if unknown:
         raise ScenarioError(f"reading the timeline: {unknown[0]!r} is used but is not among its nodes of that kind")
     by_code = np.array([numbers.get(name, -1) for name in names] + [-1], dtype=np.int64)
-    return by_code[codes]  # Code -1 selects the last entry, which is for null.
+    return by_code[codes]  # Code -1, which stands for null, selects the last entry.

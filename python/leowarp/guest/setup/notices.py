@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
-    """False notices of a run, in chronological order.
+    """False notices of a run, in order of time.
 
     plan: The plan; each end of its flows gets notices about the other end.
     host_numbers: Host numbers by the node name of the host.
     Returns: list of (int, int, int). Time of the run in ns, the host that gets the notice, and the host to which its
-        packets go. The instants of a pair form a Poisson process with mean interval `cures.notify_false_interval`. Its
-        random numbers are from the stream ``cures.notices`` of the two host numbers.
+        packets go. The instants of a pair form a Poisson process with mean interval `cures.notify_false_interval`. The
+        random numbers come from the stream ``cures.notices`` of the two host numbers.
     """
     mean_ns = plan.cures.notify_false_interval_ns
     if mean_ns is None:

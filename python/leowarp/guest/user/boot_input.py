@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that a guest needs in its directory when it boots for one plan: input, modules, and roots of programs."""
+"""Writes everything that a guest needs in its directory to boot for one plan: input, modules, and roots of programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def put_input(
 
     image: Kernel and agent; the plan's modules are compiled against this kernel.
     directory: The directory `in/` of the guest's working directory.
-    by_hand: The same as for `write_input`.
+    by_hand: Passed on to `write_input`.
     Raises ScenarioError, HostError for the same reasons as `write_input` and `compile_modules`.
     """
     write_input(plan, timeline, directory, by_hand)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's kernel modules, compiled against the guest kernel, once per content.
+"""Compiles the user's kernel modules against the guest kernel, once per content.
 
-A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). Its 9 MB contain headers, kbuild
-and exported symbols, so that a module takes seconds and needs no kernel source. The archive is unpacked into the cache
-when the first module is compiled. The archive includes the kernel compiler's flags and compile.sh, which does the work
-and can also be called by hand.
+A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive's 9 MB contain headers,
+kbuild and exported symbols. With them a module compiles in seconds, without the kernel source. The archive is unpacked
+into the cache when the first module is compiled. The archive includes the kernel compiler's flags and compile.sh, which
+compiles the module and can also be called by hand.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 KIND = "module"
 TREE_KIND = "module-tree"
 NEEDED = {"gcc": "gcc", "make": "make", "ld": "binutils", "tar": "tar", "xz": "xz-utils"}
-# Source files of the kernel are included by their path in its tree. No path of this machine becomes part of the module.
+# A module may include the kernel's source files by their path in the tree. The prefix map keeps this machine's paths
+# out of the module.
 KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/=\n"
 # Maximum number of compiler output lines in a message.
 SHOWN_LINES = 40
@@ -52,8 +53,8 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
 
     source: One C file. The file may include the kernel's headers and also the kernel's congestion controls, for
         instance `"net/ipv4/tcp_cubic.c"`.
-    kernel: A built kernel. A kernel binary is accepted if the `module-tree.tar.xz` that its build puts beside it is
-        there.
+    kernel: A built kernel. The user's own kernel binary is accepted if `module-tree.tar.xz`, which its build writes, is
+        beside it.
     on_message: Called with a line of text before every step that takes time, and with each compiler warning.
     Raises ScenarioError, with the compiler's messages, if the file cannot be read or does not compile.
     Raises HostError if this machine has no compiler.
@@ -93,7 +94,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             said = _compile(tree, directory, source)
             for warning in said:
                 on_message(warning)
-            # Only the module is stored in the entry, because other files of kbuild contain paths of this machine.
+            # Only the module is stored in the cache, because other files of kbuild contain paths of this machine.
             shutil.move(directory / f"{name}.ko", entry / f"{name}.ko")
 
     return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"
@@ -102,7 +103,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
 def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
     """The modules of a plan (`guest.cc_modules`), compiled against the kernel of `image`.
 
-    Raises ScenarioError, HostError for the same reasons as `compiled`. ScenarioError is also raised if a file names a
+    Raises ScenarioError, HostError for the same reasons as `compiled`. Raises ScenarioError also if a file names a
         module that the user never accepted (`trust`).
     """
     demand(plan, on_message)
@@ -111,7 +112,7 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
 
 
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
-    """`modules_of` a plan, after a check that the modules have the parameters that the plan sets (`modules`).
+    """Modules of a plan as from `modules_of`; their parameters are checked against the plan (`check_parameters`).
 
     Raises ScenarioError, HostError for the same reasons as `modules_of` and `check_parameters`.
     """
@@ -127,7 +128,7 @@ def declared_parameters(image: GuestImage, made: Iterable[Path]) -> Declared:
 
 
 def put_modules(modules: Iterable[Path], directory: Path) -> None:
-    """Copy modules to the place named in `setup.json` of the guest's input `directory`."""
+    """Copy modules to the place in the guest's input `directory` that `setup.json` names."""
     for module in modules:
         (directory / MODULES).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(module, directory / MODULES / module.name)
@@ -143,7 +144,7 @@ def _demand_tools(source: Path) -> None:
 
 
 def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
-    """The directory with the archive's content, which is unpacked once per content."""
+    """The directory with the content of `archive`, which is unpacked only once per content."""
 
     def make(entry: Path) -> None:
         on_message(f"unpacking {archive.name} (56 MB)")
@@ -163,7 +164,7 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     """Run compile.sh. Returns the compiler's warnings as a list of lines."""
     with own_session(["sh", str(tree / "compile.sh"), str(directory)]) as process:
         output, _ = process.communicate()
-    # The compiler saw a copy under the module's name.
+    # The compiler saw a copy of the file under the module's name.
     output = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "")
     lines = output.splitlines()
     if process.returncode == 0:
@@ -175,7 +176,7 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     )
 
 
-# Lines with kbuild's steps and make's own reports, which are not about the user's file.
+# Lines with kbuild's steps and make's own reports, which do not concern the user's file.
 _OF_MAKE = re.compile(
     r"^  [A-Z][A-Z0-9]*( \[M\])? +\S|^make(\[\d+\])?: |^warning: the compiler differs|^  (You are|The) "
 )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of kernel modules, read from their files, so that mistakes in a plan are found before a boot.
+"""Reads the parameters of kernel modules from their files, so that mistakes in a plan are found before a boot.
 
 Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. For a
-module, the section is in the module's file; for a built-in module, it is in the kernel's program. The functions that
-read the parameter determine its type (kernel/params.c). `.modinfo` also gives types, but no permissions, and no types
-of built-in modules.
+loadable module, the section is in the module's file; for a built-in module, it is in the kernel's program. The
+functions that read the parameter determine its type (kernel/params.c). `.modinfo` also gives types, but no permissions,
+and no types of built-in modules, so it is not used.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from leowarp.scenario.text.problems import nearest
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
-# The fields of struct kernel_param: name, module, operations; permissions, level, flags; argument.
+# Fields of struct kernel_param: name, module, operations; permissions, level, flags; argument.
 _PARAM_BYTES, _OPERATIONS_AT, _PERMISSIONS_AT, _ARGUMENT_AT = 40, 16, 24, 32
-# The fields of struct kparam_array: maximum number of elements, bytes per element, number that are set, operations,
-# elements.
+# Fields of struct kparam_array: maximum number of elements, bytes per element, number of elements that are set,
+# operations, elements.
 _ELEMENT_OPERATIONS_AT = 16
-# The fields of struct kernel_symbol: address, name, namespace.
+# Fields of struct kernel_symbol: address, name, namespace.
 _EXPORT_BYTES, _EXPORT_NAME_AT = 24, 8
 _NAME = re.compile(r"\w+(?:\.\w+)?")
-# Modules with their own parameters that are part of every kernel booted here.
+# Built-in modules with parameters that every kernel booted here has.
 _BUILT_IN = {"printk", "tcp_cubic"}
 _WRITABLE = 0o200
 
-# Number of bits, and whether the type is signed.
+# Number of bits of each integer type, and whether the type is signed.
 _INTEGERS = {
     "byte": (8, False), "short": (16, True), "ushort": (16, False), "int": (32, True), "uint": (32, False),
     "hexint": (32, False), "long": (64, True), "ulong": (64, False), "ullong": (64, False),
@@ -53,8 +53,8 @@ class Parameter:
     """One parameter of a module.
 
     type: The type as `module_param` names it; None: the module's own functions read it, and the values that they accept
-        are unknown.
-    permissions: Permissions in /sys; 0 means that the parameter is not there.
+        is unknown.
+    permissions: Permissions in /sys; 0 means that /sys does not have the parameter.
     most: Maximum number of elements of an array; None if the parameter is not an array.
     """
 
@@ -67,7 +67,7 @@ class Parameter:
         return kind if self.most is None else f"up to {self.most} of {kind}"
 
     def refuses(self, value: str) -> str | None:
-        """Description of the accepted values if the kernel would reject this one; None if it would accept the value, or
+        """Description of the accepted values if the kernel would reject `value`; None if the kernel would accept it, or
         if this is unknown."""
         values = [value] if self.most is None else value.split(",")
         if self.most is not None and len(values) > self.most:
@@ -82,13 +82,14 @@ class Parameter:
 
 
 Declared = Mapping[str, Mapping[str, Parameter]]
-"""Module -> its parameters by name."""
+"""Module name -> its parameters by name."""
 
 
 def _takes(kind: str | None, value: str) -> bool:
-    """Whether the kernel can read a value as this type. The rules are those of `param_set_...` in kernel/params.c."""
+    """Whether the kernel can read `value` as a parameter of type `kind`. The rules are those of `param_set_...` in
+    kernel/params.c."""
     if kind in _BOOLEANS:
-        # kstrtobool reads no further.
+        # kstrtobool ignores all further characters.
         return re.match(r"[yYtT1nNfF0]|[oO][nNfF]", value) is not None
     if kind not in _INTEGERS:
         return True
@@ -111,7 +112,7 @@ def parameters_in(file: Path) -> Declared:
     """The parameters declared by a module's file (`NAME.ko`) or a kernel's program.
 
     Returns: Module -> name -> `Parameter`. For a module's file, the only entry is the file's stem. The mapping is empty
-        if a kernel's file does not have the structure of a 6.12 kernel.
+        if a kernel's program does not have the structure of a 6.12 kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)
@@ -152,7 +153,7 @@ def _type_at(elf: Elf, offset: int, exported: Mapping[int, int]) -> str | None:
     if target.address is not None and target.address in exported:
         name = _text_of(elf, exported[target.address])
     kind = _ARRAY if name == "param_array_ops" else name.removeprefix("param_ops_")
-    # Accepted values of other types, for instance a module's own, are unknown.
+    # The values that another type accepts, for instance a module's own type, are unknown.
     return kind if kind in (_ARRAY, *_INTEGERS, *_BOOLEANS, *_TEXTS) else None
 
 
@@ -164,8 +165,8 @@ def _text_of(elf: Elf, offset: int) -> str:
 
 
 def _exported(elf: Elf) -> dict[int, int]:
-    """Each symbol that a kernel exports to modules: its address, and the place in the file where the pointer to its
-    name is.
+    """For each symbol that a kernel exports to modules: its address, and the offset in the file of the pointer to its
+    name.
 
     All other symbols are stripped from the program.
     """
@@ -180,9 +181,9 @@ def _exported(elf: Elf) -> dict[int, int]:
 def check_parameters(plan: Plan, declared: Declared) -> None:
     """Check that each parameter of a plan exists in its module, can be written, and accepts the value.
 
-    declared: Parameters from `modules.declared_parameters`. Unknown parameters, such as those of a kernel that cannot
-        be read, are left for the guest to check.
-    Raises ScenarioError with every wrong parameter, and the parameters that exist.
+    declared: Parameters from `modules.declared_parameters`. Parameters that are not in `declared`, such as those of a
+        kernel that cannot be read, are left for the guest to check.
+    Raises ScenarioError that lists every wrong parameter and the parameters that exist.
     """
     wrong = mistakes(plan.modules, declared)
     if not wrong:
@@ -194,11 +195,11 @@ def check_parameters(plan: Plan, declared: Declared) -> None:
 
 
 def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> list[tuple[str, str]]:
-    """Wrong parameters, each with a hint about what to write instead."""
+    """Wrong parameters, each with a hint on how to correct it."""
     found: list[tuple[str, str]] = []
     for module, values in modules.items():
         if (known := declared.get(module)) is None:
-            # The modules of a kernel that cannot be read are unknown.
+            # Without built-in modules in `declared`, the kernel could not be read, so its modules are unknown.
             if _BUILT_IN & declared.keys():
                 has = ", ".join(sorted(name for name, own in declared.items() if own))
                 found.append((f"modules.{module}: this guest kernel has no module of this name with parameters",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's programs in the guest: checks before a boot, and the output that programs leave.
+"""Checks the user's programs before a boot, and collects their output afterwards.
 
 The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). A symbolic link
-in its own directory points to the root, so that the kernel command line stays constant.
+in the guest's directory points to that root, so that the kernel command line stays constant.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow
 
 HIDDEN = ("run", "dev", "proc", "sys")
-"""Directories that the guest covers with its own mounts."""
+"""Directories of the root that the guest covers with its own mounts."""
 
 _MOST_LINKS = 40
 # `_MOST_LINKS` is the number of symbolic links that the kernel follows at most (MAXSYMLINKS, include/linux/namei.h).
@@ -37,9 +37,9 @@ _LONGEST_INTERPRETER_BYTES = 256
 
 
 def check_programs(plan: Plan) -> None:
-    """Check that every program that a plan names exists and is for this processor.
+    """Check that every program that a plan names exists and is built for this processor.
 
-    Raises HostError with one message about everything that is missing.
+    Raises HostError with one message that names everything missing.
     """
     wrong = [f"flows.{number}.{text}" for number, flow in enumerate(plan.flows) for text in _wrong(flow)]
     if wrong:
@@ -51,7 +51,7 @@ def check_programs(plan: Plan) -> None:
 
 
 class Surroundings(Protocol):
-    """Properties that determine where a program is looked for. Flows and a shell have them."""
+    """Properties of a flow or a shell that determine where its programs are looked for."""
 
     @property
     def rootfs(self) -> str | None:
@@ -63,7 +63,7 @@ class Surroundings(Protocol):
 
     @property
     def environment(self) -> Mapping[str, str] | None:
-        """Variables in addition to those that all programs have."""
+        """Environment variables in addition to those that all programs have."""
 
 
 def check_program(command: str, surroundings: Surroundings) -> None:
@@ -90,7 +90,7 @@ def keep_outputs(out: Path, run_dir: Path) -> None:
 
     out: Directory with `programs/<flow>/<client or server>/`, which contains `stdout`, `stderr`, `output.txt` and
         `files/`.
-    run_dir: The run directory, in which they become `35-programs/`.
+    run_dir: The run directory; the output becomes its subdirectory `35-programs/`.
     """
     target = run_dir / PROGRAMS
     if target.exists():
@@ -105,9 +105,9 @@ def root_of(flow: Surroundings) -> Path:
 
 
 def program_file(flow: Surroundings, command: str) -> Path | None:
-    """The file of this machine that a command line runs; None if there is no such file, or the host cannot tell.
+    """The file of this machine that a command line runs; None if there is no such file, or if only the guest can tell.
 
-    The file is found in the same way as in the guest: in the directories of PATH, below the flow's root.
+    The search is the same as in the guest: in the directories of PATH, below the flow's root.
     """
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):
@@ -143,7 +143,7 @@ def _wrong(flow: Flow) -> Iterator[str]:
 
 
 def _why_not(flow: Surroundings, command: str) -> str | None:
-    """The reason why a command's program cannot run; None if it can, or if the host cannot tell."""
+    """The reason why a command's program cannot run; None if it can, or if only the guest can tell."""
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):
         return None
@@ -157,8 +157,8 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
 
 
 def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
-    """The reason why a file cannot be run; None if it can, or if the host cannot tell. The file is the interpreter of a
-    chain of `scripts` scripts."""
+    """The reason why a file cannot be run; None if it can, or if only the guest can tell. `scripts`
+    is the number of scripts that led to the file, each as the interpreter of the one before."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:
@@ -208,7 +208,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _inside(root: Path, path: str) -> Path | None:
-    """Target of a path below `root`. Links on the path are followed as for a program whose root directory is `root`."""
+    """Target of a path below `root`. Links on the path are followed as if `root` were the root directory."""
     # In a custom root, an absolute link refers to that root, not to this machine's.
     at, ahead, links = root, [part for part in path.split("/") if part], 0
     while ahead:

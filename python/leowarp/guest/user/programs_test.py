@@ -21,7 +21,7 @@ def plan_of(folder, client: str, keys: str = ""):
 
 @pytest.fixture
 def root(tmp_path):
-    """A root of programs with a shell script and a program for ARM64."""
+    """A root directory of programs with a shell script and a program for ARM64."""
     root = tmp_path / "root"
     for name in ("run", "dev", "proc", "sys", "etc", "usr/bin", "etc/alternatives"):
         (root / name).mkdir(parents=True)
@@ -138,7 +138,7 @@ def test_the_programs_that_come_with_leowarp_must_be_seen_from_the_root(tmp_path
     plan = plan_of(tmp_path, "script {applications}", f'rootfs = "{root}"')
     with pytest.raises(HostError, match=r"flows\.1\.client: \{applications\} is /.*/launch\.py, which programs below"):
         check_programs(plan)
-    # Instead of a link, a copy in its place is enough.
+    # A copy of the launcher at its path below the root is enough.
     (root / str(LAUNCHER).lstrip("/")).parent.mkdir(parents=True)
     (root / str(LAUNCHER).lstrip("/")).touch()
     check_programs(plan)

@@ -80,12 +80,12 @@ def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[
     """Median capacity of each slot: log-normal around the run's median, truncated at two standard deviations; shape
     (n,).
 
-    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. It is 0.2 because means
-    of slots in LeoCC's trace differ by 19 %.
+    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. The default is 0.2
+    because means of slots in LeoCC's trace differ by 19 %.
     """
     deviations = cut_normal(stream(seed, f"access.capacity.{way}").random(slots))
     # exp(+-2 x 0.2) bounds the factor: no slot is below 67 % or above 149 % of the run's median. An untruncated tail
-    # would occasionally exceed this.
+    # would occasionally exceed these bounds.
     levels = median_bps(access, way, seed) * np.exp(access.capacity_spread_ratio * deviations)
     return np.rint(levels).astype(np.int64)
 
@@ -168,7 +168,7 @@ def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     count = int(mean + 5.0 * math.sqrt(mean)) + 16
     lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)
     t_ns = np.append(0, np.cumsum(lasts_ns))
-    # The index moves by one or two places modulo 3, so the factor never stays the same, and both others are equally
-    # probable.
+    # The index moves by one or two places modulo 3, so the factor never stays the same, and both other factors are
+    # equally probable.
     place = (rng.integers(0, 3) + np.append(0, np.cumsum(rng.integers(1, 3, count)))) % 3
     return t_ns, 1.0 + access.modulation_ratio * (place.astype(np.float64) - 1.0)

@@ -148,8 +148,8 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
     """Additional delay of handovers, which falls to 0 in equal steps of about a frame; there is none if packets are
     held.
 
-    This delay exists only with `access.handover = "spike"`. A handover is shorter than a period (the scenario enforces
-    this), so times ascend from slot to slot.
+    The additional delay exists only with `access.handover = "spike"`. A handover is shorter than a period (the scenario
+    enforces this), so times ascend from slot to slot.
 
     Returns: int64 arrays. The first row, before all others, is 0, so that a lookup at any time finds a row.
     """

@@ -37,7 +37,7 @@ def outages_ns(
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
     # P(n) = (1 - again) again^(n - 1). Random numbers are generated for every reconfiguration although only some are
-    # used, so that another share of outages does not change them.
+    # used, so that another share of outages does not change the random numbers.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
     # ln(length) is uniform. With 5 to 800 ms, half of the outages are shorter than 63 ms, and a tenth is longer than

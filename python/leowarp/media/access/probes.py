@@ -25,7 +25,7 @@ def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Arrivals of probes (also those that lost probes would have had), and flags of the lost ones.
+    """Arrival times of all probes, those of lost probes as if they had arrived, and flags of the lost probes.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@ or follows from geometry.
 
 Starlink's scheduler is not published. With geometry, the slot uses one of the satellites that terminal and gateway both
 see above the mask from the slot's beginning to its end. The choice is random, with a probability that increases with
-the elevation above the terminal's mask, or it is the highest satellite. The same satellite may be chosen in consecutive
-slots.
+the elevation above the terminal's mask, or the slot uses the highest satellite. The same satellite may be chosen in
+consecutive slots.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def first_reconfiguration_ns(access: Access) -> int:
 
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
-    """The values are uniform over all those that differ by at least a step from the previous slot's, or follow the
-    quantiles `base_rtts`.
+    """Random base round trips. The values are uniform over all values that differ by at least a step from the previous
+    slot's value, or follow the quantiles `base_rtts`.
 
     access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: range of the minimum RTTs in the study's figure 3) and
         `base_step_min_ns` (3 ms, an assumption: "changes regularly").

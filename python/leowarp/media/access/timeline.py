@@ -30,7 +30,7 @@ def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
     """Profile of a plan's access link over the run, from its slots.
 
     plan: The plan, which gives the seed and the duration.
-    slots: Slots of the same plan: routes and timeline must use the same ones.
+    slots: Slots of the same plan: routes and timeline must use the same slots.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 

@@ -44,8 +44,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
     draws = stream(_seed(plan, station), "access.scheduler").random(len(begin_ns)).tolist()
     satellites = []
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
-        # Within a pass a satellite rises once and sets once. If it is above the mask at both ends, it is above the mask
-        # throughout.
+        # Within a pass a satellite rises once and sets once. A satellite that is above the mask at both ends is above
+        # the mask throughout.
         ends_m = ephemeris.positions_ecef_m(np.array([t_ns, t_ns + access.period_ns - 1]))
         seen_deg = ephemeris.stations.elevations_deg(station, EcefMetres(ends_m))
         least_deg = seen_deg.min(axis=0)
@@ -64,8 +64,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def _free_through(
     ephemeris: Ephemeris, station: int, t_ns: int, period_ns: int, above: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Those of the satellites `above` the mask that the station sees without obstruction for a whole slot; bool of
-    shape (n,)."""
+    """Satellites that the station sees without obstruction for a whole slot, among the satellites `above` the mask;
+    bool of shape (n,)."""
     if ephemeris.stations.skies[station] is None:
         return above
     # A pass may go behind an obstruction and come out again, so its ends show nothing about the time in between.

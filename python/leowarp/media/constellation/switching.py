@@ -33,7 +33,7 @@ class Switching:
         """Delay in ns after the update at which each node of a path has its entry; one value per node except the last.
 
         update, pair: Indices of the route update and of the pair. A return path must be requested after its forward
-            path, and starts when that is done.
+            path, and starts when the forward path is done.
         """
         nodes = len(path) - 1
         # Initial routes exist when the run begins.

@@ -4,20 +4,20 @@
 The rules for the existence of links are as follows. A link is created when a path first uses it (``instantiate =
 "all"``: when its rule first includes it at a route update). The following keys determine its end:
 
-- ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes,
-  which are kept by nodes that the new path does not touch. The link's delay follows the satellites while a path uses it
+- ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes.
+  Nodes that the new path does not touch keep these routes. The link's delay follows the satellites while a path uses it
   and for one more route interval. The delay then stays constant until the link is used again, because the link carries
   no packets.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
 - ``neighbours = "arp"``: the link goes down 5 s after its last use and is a new link when it is used again, so that
   neighbours are resolved again. The study's emulator also removes links after a sleep of 5 s.
-- ``leaving_links = "strict"``: a link also goes down at the L2 instant at which it is out of its rule's range.
+- ``leaving_links = "strict"``: a link also goes down at the delay update at which it is out of its rule's range.
 - ``routing.update = "staggered"``: nodes get their entries one after the other (`switching`). Links come up and delays
   are set before the first node switches. Meanwhile a packet may meet a node without an entry, or a routing loop.
 - ``instantiate = "all"``: all links of their rule are up, in use or not. A link that leaves the rule and that no path
   uses goes down at the route update after next (drain, source) or at once (drop).
 
-Delays are set when a link comes into use and at the L2 instants 0, ``routing.link_interval``, ...; an unchanged delay
+Delays are set when a link comes into use and at the delay updates 0, ``routing.link_interval``, ...; an unchanged delay
 is not an event. A rule `range` with ``instantiate = "all"`` is costly: 648 satellites within 3000 km have some 6,000
 links at a time, each with a pair of network interfaces in the guest.
 """
@@ -122,7 +122,7 @@ class _Builder:
             for code in needed.tolist():
                 if code not in self._up:
                     self._take_up(t_ns, code)
-            # Between L2 instants, delays are constant; only a link that comes into use needs one.
+            # Between delay updates, delays are constant; only a link that comes into use needs a delay.
             refreshed = live if t_ns % plan.routing.link_interval_ns == 0 else np.setdiff1d(live, fresh)
             self._set_delays(t_ns, refreshed)
             self._follow(k, t_ns, end_ns)
@@ -164,7 +164,7 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Process the paths of a route update: each pair uses its path from now on, or as its nodes switch."""
+        """Process the paths of a route update: each pair uses its new path at once, or as its nodes switch."""
         routes = self._routes
         # The last update is followed by the end of the run, which may come before the last switch of a node.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
@@ -188,7 +188,7 @@ class _Builder:
         return np.unique(links[:, 0] * self._nodes + links[:, 1])
 
     def _between_updates(self, clock_ns: NDArray[np.int64], t_ns: int, end_ns: int, live: Codes) -> None:
-        """Process L2 instants and links that leave, until the next route update."""
+        """Process delay updates and links that leave, until the next route update."""
         leaving: dict[int, list[Leaving]] = {}
         if self._plan.routing.leaving_links == "strict":
             for left in self._routes.leavings:
@@ -264,7 +264,7 @@ class _Builder:
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
-        # `live` may contain links that `drop` has just taken down. They get a delay when they come up again.
+        # `live` may contain links that `drop` has just taken down. Such links get a delay when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])
@@ -273,7 +273,7 @@ class _Builder:
     def _make_room_for_flying(self) -> None:
         """Raise netem's limits by the packets in flight at each link's longest delay in the run.
 
-        Every link is passed; its kind decides whether its limit counts packets in flight
+        Every link is passed to `Events`; its kind decides whether its limit counts packets in flight
         (`LinkKind.limit_with_flying_pkts`).
         """
         if self._isl.limit_counts_flying:
@@ -290,7 +290,7 @@ class _Delays:
         self._longest_ns = np.empty(0, dtype=np.int64)
 
     def changed(self, codes: Codes, delay_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Flags, shape (m,), of links whose delay differs from the last one sent (or that have none so far)."""
+        """Flags, shape (m,), of links whose delay differs from the last one sent, or that have no delay so far."""
         self._make_known(codes)
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 

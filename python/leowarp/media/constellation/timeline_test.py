@@ -81,7 +81,7 @@ def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
             if row["path"] is not None and (resolved.routing.leaving_links == "keep" or t_ns == update):
                 assert walked == [f"host:{source}", *row["path"], f"host:{destination}"]
                 assert tuple(row["path"]) == of_pair[row["path_id"]]
-            # Between two refreshes of the delays (L2), delays lag behind the geometry of a route update.
+            # Between two delay updates, delays lag behind the geometry of a route update.
             refreshed = t_ns % resolved.routing.link_interval_ns == 0
             if walked is not None and t_ns == update and row["path"] is not None and refreshed:
                 hops = list(pairwise(row["path"]))

@@ -58,8 +58,8 @@ def harq_of(mobile: Mobile) -> Harq:
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
     """Power, codewords and their fates on the last hop, over the whole run; equal plans give equal results.
 
-    A run directory does not contain the channel's series. They are recomputed from the plan when a run's channel is
-    shown (`view.series.fading_of_run`).
+    A run directory does not contain the channel's series. The series are recomputed from the plan when a run's channel
+    is shown (`view.series.fading_of_run`).
     """
     return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
 
@@ -105,7 +105,7 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
 
 
 def last_hop_of(mobile: Mobile) -> LastHop:
-    """The fading link, which replaces a ground link. Its delay is that of a packet decoded after the first
+    """The fading link, which replaces a ground link. The link's delay is that of a packet decoded after the first
     transmission.
 
     The link takes `return_delay_ns` from the terminal. To the terminal it takes at least `first_delay_ns`, plus more

@@ -40,7 +40,7 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
 
     mobile: The plan's medium.
     ephemeris: Ephemeris of the same plan, if it has a constellation. The delay of the link between gateway and
-        satellite is then that of the current path up to its last satellite, at each route update and each L2 instant.
+        satellite is then that of the current path up to its last satellite, at each route update and each delay update.
     routes: Routes of the same plan.
     Raises ScenarioError if the environment does not exist, or its table lacks a length that the plan does not set.
     """
@@ -86,7 +86,7 @@ def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int)
 def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> None:
     """Add paths and delays over the run; without a path, the two routers at its ends have no next hop.
 
-    The delay is that of the first pair's path, evaluated at each route update and each L2 instant; an event is added
+    The delay is that of the first pair's path, evaluated at each route update and each delay update; an event is added
     where it changes, for both directions of the link.
     """
     ends = dict(zip(Mobile.STATIONS, ((_MOBILE, _TERMINAL), (_SERVER, _GATEWAY)), strict=True))

@@ -69,8 +69,8 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
-    """A table without routes. The table is cached, because the small runs of a study ask for it thousands of times: a
-    path that never changes needs no routes."""
+    """A table without routes. The table is cached, because thousands of small runs in a study need it: a path that
+    never changes has no routes."""
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
@@ -80,7 +80,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     pair: (str, str). Source and destination station.
     links: Values of the tables' timeline, if the caller has them already.
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
-        or a delay of the path changes. It holds until the next row, and the last row until `end_ns`.
+        or a delay of the path changes. Each row holds until the next row, and the last row until `end_ns`.
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
@@ -118,7 +118,8 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
     """Instants at which the path of a pair changed in either direction, in ns: int64 array of shape (n,), sorted,
     without duplicates.
 
-    Both directions count, because a round trip uses both. A change that affects a probe or an ACK on its way back also
+    Both directions count, because a round trip uses both directions. A change that affects a probe or an ACK on its way
+    back also
         affects the flow.
     """
     both = (pair, (pair[1], pair[0]))
@@ -154,7 +155,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     if pair not in tables.changes_of_pairs:
         routes = pair_routes(tables, pair)
         paths = list(routes["path"])
-        # The last update has no successor that ends it.
+        # The last update has no successor, so its end is the largest int64.
         until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
         tables.changes_of_pairs[pair] = [
             PathChange(
@@ -215,8 +216,8 @@ def route_changes(
             # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
-            # Both paths may use the same link (that of a mobile channel). Both paths then have the delay of this link,
-            # which already has its new value here.
+            # The old and the new path may be the same link, as with a mobile channel. The delay of this link already
+            # has its new value at the change, so the delay before the change is read 1 ns earlier.
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
             # An access link on both paths does not change, so its delay is not a part of the change.
@@ -235,9 +236,9 @@ def _base_delay_ns(
     tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
     stay: Mapping[Pair, tuple[int, int]],
 ) -> int | None:  # fmt: skip
-    """Propagation delay along a path, in ns. For each link, the delay at the first of the instants is added. For a
-    channel, whose delay varies within a slot, this is the minimum from the second instant to the third. `stay` may give
-    another period for this minimum. None if there is no path."""
+    """Propagation delay along a path, in ns. For each link, the delay at the first of the instants is added. For a link
+    with a channel, whose delay varies within a slot, the minimum delay from the second instant to the third is added.
+    `stay` may set another period for the minimum of a link. The result is None if there is no path."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -273,7 +274,7 @@ def _what_changed(
         shared += 1
     return row | {
         "first_hop_changed": before[:2] != after[:2],
-        # The first and the last satellite are left out, because the other two columns cover them.
+        # The first and the last satellite are left out, because `first_hop_changed` and `last_hop_changed` cover them.
         "middle_hops_changed": before[2:-2] != after[2:-2],
         "last_hop_changed": before[-2:] != after[-2:],
         "shared_hops": shared,
@@ -287,8 +288,8 @@ def _left_behind(
 ) -> dict[str, Any]:
     """Queues at the change, on the links that the path leaves and on the links that it newly uses.
 
-    With the in-flight rule `drain`, newer packets overtake those that wait at the old links. A packet can therefore be
-    late by at most the waiting time at the old links (docs/concepts/in-flight-rules.md).
+    With the in-flight rule `drain`, newer packets overtake the packets that wait at the old links. A packet can
+    therefore be late by at most the waiting time at the old links (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
         return dict.fromkeys(
@@ -328,8 +329,8 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
 
 
 class _Consequences:
-    """The packets of some flows. The packets are sorted only once, because a run has about a hundred changes and
-    millions of packets."""
+    """Late packets, retransmissions and drops of some flows, to be counted in time windows. The packets are sorted only
+    once, because a run has about a hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows
@@ -346,7 +347,7 @@ class _Consequences:
         self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Counts from one instant (inclusive) to another (exclusive). None: not recorded.
+        """Counts from one instant (inclusive) to another (exclusive). A count that was not recorded is None.
 
         Late packets count when they arrive, retransmissions when they are sent, losses when they are dropped.
         """
@@ -376,8 +377,8 @@ def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int)
     """Increase of a cumulative column between two instants. Each value is taken from the last sample at or before the
     instant."""
     mine = tables.of_flow("sockets", flow)
-    # Such counters start at 0. A sample without the counter therefore counts as 0, and so does the time before the
-    # first sample.
+    # Cumulative counters of a socket start at 0. A sample without the counter therefore counts as 0, and so does the
+    # time before the first sample.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 

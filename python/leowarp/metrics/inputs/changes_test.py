@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of paths that have one link in common, like those to a mobile terminal over a constellation."""
+"""Changes between paths that have one link in common, like the paths to a mobile terminal over a constellation."""
 
 import dataclasses
 import itertools

@@ -2,7 +2,7 @@
 """Tables of directions from a timeline. The tables give capacity, delay and loss as functions of time, which are known
 from the start.
 
-Measured paths, access links and mobile channels use such tables (design/interfaces.md, section 13).
+Measured paths, access links and mobile channels use tables of directions (design/interfaces.md, section 13).
 """
 
 from __future__ import annotations

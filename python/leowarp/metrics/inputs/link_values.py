@@ -2,7 +2,7 @@
 """Delay and rate of each direction of a link over time, from events or tables of the timeline.
 
 A direction's rate comes from `rate` events or from `capacity` rows, and its delay from `delay` events or from `channel`
-rows. Callers of `LinkValues` need not know which.
+rows. Callers of `LinkValues` need not know which of the two a direction has.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class LinkValues:
         self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Propagation delay in force from node `a` to node `b`, in ns. Before the first value it is 0, as for a new
-        link of the guest.
+        """Propagation delay in force from node `a` to node `b`, in ns. Before its first value, the delay is 0, as for a
+        new link in the guest.
 
         at_ns: int64 array of any shape, or int
         Returns: float64 array of the shape of `at_ns`
@@ -48,8 +48,8 @@ class LinkValues:
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Rate in force, in bit/s, with the same arguments. nan: no rate limit; a link has none before its first
-        rate."""
+        """Rate in force, in bit/s, with the arguments of `delay_ns`. nan: no rate limit, as before the first rate of a
+        link."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 

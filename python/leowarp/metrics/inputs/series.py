@@ -36,8 +36,8 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
 
 
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
-    """Value of a step function at some instants. Each value holds from its instant on; before the first one, the result
-    is `before`.
+    """Value of a step function at some instants. Each value holds from its instant on; before the first instant, the
+    result is `before`.
 
     t_ns: array of shape (n,), ascending. If several values have the same instant, the last one holds.
     values: array of shape (n,)
@@ -57,7 +57,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
     """Time for which each sample of a step function holds: until the next sample, and for the last one until `end_ns`.
 
-    This time is the weight of a sample in every time-weighted mean, quantile and distribution here.
+    This time is the weight of a sample in every time-weighted mean, quantile and distribution of the metrics.
 
     >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
     [10, 20, 20]

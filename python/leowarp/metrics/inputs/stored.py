@@ -37,8 +37,8 @@ from leowarp.trace.frames import data_frame, large_frame
 def read_tables(run_dir: str | Path) -> Tables:
     """All tables of a run directory.
 
-    run_dir: A run directory; files that it has besides the tables are not read. If it has no routes or no timeline,
-        these tables are empty.
+    run_dir: A run directory; only its tables are read, no other files. If the directory has no routes or no timeline,
+        the missing table is empty.
     Raises TraceError if the directory is not a run, if a table is damaged, or if a table lacks a column that the
     metrics need.
     """
@@ -98,11 +98,11 @@ class _Stored(Tables):
 
     @staticmethod
     def of(schemas: Mapping[str, pa.Schema], read: _Read, where: str | Path, rows: Mapping[str, int]) -> _Stored:
-        """The tables that have these schemas.
+        """Tables with these schemas, each of which is read when it is first needed.
 
         read: Function that returns a table by its name, with all its columns or some.
         where: Name of the source in error messages.
-        rows: Numbers of rows of tables that can be read again.
+        rows: Number of rows of each table that can be read again, by table name.
         Raises TraceError if a table lacks a column that the metrics need, or if tables belong to different runs.
         """
         names: dict[str, Any] = {}
@@ -177,14 +177,15 @@ class _Stored(Tables):
         return large_frame(columns, read, order)
 
     def on_request(self, name: str, *columns: str) -> pd.DataFrame:
-        # Those of the constructor, as `dataclasses.replace` makes them, have all that they have in memory.
+        # Tables that the constructor made, as `dataclasses.replace` does, are in memory completely.
         if name in self.missing or "_read" not in vars(self):
             return super().on_request(name, *columns)
         _check_columns(self._schemas[name].empty_table(), columns, f"{self._where}, table {name}", TABLES[name].arrow())
         return self._large(name, list(columns))
 
     def release(self, name: str) -> None:
-        """Drop a table from memory, with what was selected from it; it is read again when it is next asked for."""
+        """Drop a table from memory, with the rows that were selected from it; the table is read again when it is next
+        needed."""
         vars(self).pop(name, None)
         self._rows.pop(name, None)
         self._selected.pop(name, None)
@@ -194,7 +195,7 @@ class _Stored(Tables):
         if name in self.missing:
             return pd.DataFrame({column: pd.Series(dtype=object) for column in columns}), channels
         table = self._read(name)
-        # Versions that did not store the numbers of changes wrote runs without them, which get the numbers here. All
+        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. All
         # other runs keep the numbers of their routes, which the guest uses too.
         if name == "routes":
             table = with_change_ids(table)
@@ -212,7 +213,7 @@ _NAMES = ("directions", "hosts", "virtual_ns", "programs", "connections", "flows
 
 
 def _names_in(schema: pa.Schema) -> dict[str, bytes]:
-    """Those metadata entries of a trace table that all tables of a run have in common."""
+    """Metadata entries of a trace table that all tables of a run have in common."""
     return {key: text for key in _NAMES if (text := (schema.metadata or {}).get(key.encode())) is not None}
 
 

@@ -64,8 +64,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
 """The columns of trace tables that metrics need. A table of an older run may lack other columns."""
 
 ON_REQUEST: dict[str, tuple[str, ...]] = {"packets": ("extent_pkts", "path_id", "stored_because")}
-"""Columns that no metric needs, and that `Tables.on_request` reads: of millions of packets they take a quarter of the
-memory."""
+"""Columns that no metric needs and that only `Tables.on_request` reads: for millions of packets, they take a quarter of
+the memory."""
 
 MANY_ROWS = 1 << 20
 """A table with more rows is read column by column, and the rows of one flow at a time are selected from it."""
@@ -89,11 +89,12 @@ class Tables:
     routes, timeline: `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run. The timeline lacks the rows
         of tables.
     channels: Complete tables of directions in the timeline: capacity, delay, loss.
-    directions: tuple of (a, b, kind). The entry at a direction's number: packets go from node `a` to node `b` over a
-        link of this kind.
+    directions: tuple of (a, b, kind). A direction's number is the index of its entry: packets go from node `a` to node
+        `b` over a link of this kind.
     hosts: Name of the host for each host number in `counters`.
     missing: frozenset of str. Tables that the run does not have.
-    virtual_ns: End of the run on its own clock, as the guest reports it. None: an older run, which lasted as planned.
+    virtual_ns: End of the run on its own clock, as the guest reports it. None for an older run, which lasted as
+        planned.
     programs, connections: How each program ended, and the flows that follow the planned ones, as in `end.json`
         (design/interfaces.md, section 19). Empty for a run without programs.
     """
@@ -132,8 +133,8 @@ class Tables:
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow. The rows are cached, because many numbers use them; of a large table, those of the flow
-        that was asked for last.
+        """Rows of one flow. The rows are cached, because many metrics use them; for a large table, only the rows of the
+        last requested flow are cached.
 
         table: Name of a table with a column `flow`.
         Returns: DataFrame in the order of the table. The frame is shared; do not modify it.
@@ -147,13 +148,14 @@ class Tables:
                 self._rows[table] = {key: _as_slice(at) for key, at in found.items()}
             mine = self._rows[table].get(flow, slice(0, 0))
             if len(frame) > MANY_ROWS:
-                # The flows together would take the memory of the table once more.
+                # Cached rows of all flows would take as much memory as the table itself.
                 selected.clear()
             selected[flow] = frame.iloc[mine]
         return selected[flow]
 
     def on_request(self, table: str, *columns: str) -> pd.DataFrame:
-        """Columns of a table, of `ON_REQUEST` or others, that are not kept; rows are in the table's order."""
+        """Columns of a table that are not kept in memory, from `ON_REQUEST` or others; rows are in the table's
+        order."""
         frame: pd.DataFrame = getattr(self, table)[list(columns)]
         return frame
 
@@ -351,7 +353,7 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 
 
 def _as_slice(at: np.ndarray) -> np.ndarray | slice:
-    """Ascending row indexes, as a slice if they follow one another. pandas selects a slice without copying its rows."""
+    """Ascending row indexes, as a slice if they are consecutive. pandas selects a slice without copying its rows."""
     return slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
 
 
@@ -370,8 +372,8 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 
 
 def in_order(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Rows sorted by a column, equal ones in their order; the frame itself if they are sorted already."""
-    # Packets are, by sending time, and there are millions.
+    """Rows sorted by a column, with rows of equal value in their order; the frame itself if it is sorted already."""
+    # Millions of packets are already sorted by sending time.
     return frame if frame[column].is_monotonic_increasing else frame.sort_values(column, kind="stable")
 
 
@@ -396,8 +398,8 @@ def floats(series: pd.Series) -> np.ndarray:
 def truths(series: pd.Series) -> np.ndarray:
     """A column of truth values as a bool array of shape (rows,), with False for missing values.
 
-    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission. Both count as
-    False.
+    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission. Both kinds of
+    missing values count as False.
     """
     return series.fillna(False).to_numpy(dtype=bool)
 
@@ -422,6 +424,6 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
 
 @functools.cache
 def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    """A frame without rows. The result is cached, because a study with thousands of small runs needs the same ones each
-    time."""
+    """A frame without rows. The result is cached, because a study with thousands of small runs needs the same empty
+    frames each time."""
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})

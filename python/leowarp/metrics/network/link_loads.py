@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load of each direction of a link over time, waiting packets, and drops.
 
-A trace has what a link carried only as a sum over the whole run (`linktotals`). Load over time is computed from the
-flows' traffic. Every packet is counted in the bin of its sending time (`bins`), on every link of the path that is in
-force then. Links after the one that dropped the packet (`drops`) are excluded. The load of a link therefore appears too
-early. The difference is the packet's time from its source to the link, about a tenth of a second. Packets that wait at
-a full link are counted before the link sends them, so a step may contain more than the rate can carry. Over a run, the
-sums equal those of `linktotals`. Exceptions are packets sent around a route change, and packets that belong to no flow.
+A trace contains the traffic of a link only as a sum over the whole run (`linktotals`). Load over time is computed from
+the flows' traffic. Every packet is counted in the bin of its sending time (`bins`), on every link of the path that is
+in force then. Links after the one that dropped the packet (`drops`) are excluded. The load of a link therefore appears
+too early. The difference is the packet's time from its source to the link, about a tenth of a second. Packets that wait
+at a full link are counted before the link sends them, so a step may contain more than the rate can carry. Over a run,
+the sums equal the totals in `linktotals`. Exceptions are packets sent around a route change, and packets that belong to
+no flow.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
-# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. These bytes are needed
-# because `sent_bytes` is payload.
+# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. The load needs these
+# bytes, because `sent_bytes` counts only payload.
 _HEADERS_BYTES = {"tcp": 46}
 _OTHER_HEADERS_BYTES = 22
 
@@ -99,7 +100,7 @@ def _carried_bits(
     for pair in np.flatnonzero(np.bincount(pair_of)):
         ways = _Ways(tables, pairs.names[pair])
         mine = np.flatnonzero(pair_of == pair)
-        # There may be millions of rows, so copies are made of some at a time. Sums of whole bits are exact.
+        # There may be millions of rows, so only a part of the rows is copied at a time. Sums of whole bits are exact.
         for begin in range(0, len(mine), _ROWS_AT_ONCE):
             at = mine[begin : begin + _ROWS_AT_ONCE]
             bits = 8 * (sent_bytes[at] + sent_pkts[at] * headers[number[at]])
@@ -107,7 +108,7 @@ def _carried_bits(
         ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
     for bits in found.values():
         for step in range(steps - 1, 0, -1):
-            # The packet was sent in the step before the one in which it was dropped.
+            # A negative sum means that a dropped packet was sent in the previous step.
             if bits[step] < 0:
                 bits[step - 1 : step + 1] += (bits[step], -bits[step])
     return found
@@ -158,8 +159,8 @@ class _Ways:
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
         sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
         for (row, direction, step), bits in sums.items():  # type: ignore[misc]
-            # This is the path in force at the drop. If it lacks the link, the latest earlier path with the link is
-            # used.
+            # `row` is the path in force at the drop. If this path lacks the link, the latest earlier path with the link
+            # is used.
             for place in range(int(row), -1, -1):
                 if direction in self._links[place]:
                     for behind in self._links[place][self._links[place].index(direction) :]:
@@ -178,11 +179,11 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         rows = tables.links[number == direction]
         t_ns = rows["t_ns"].to_numpy(dtype="int64")
         waiting = floats(rows["queue_pkts"])
-        # There are rows only where something changed. Until then, the previous value is valid.
+        # There are rows only where something changed. Until the next row, the previous value is valid.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
-        # The maximum is that since the previous sample. A sample's maximum therefore also belongs to the step that ends
-        # with this sample.
+        # `queue_max_pkts` is the maximum since the previous sample. A sample's maximum therefore also belongs to the
+        # step that ends with this sample.
         place = np.maximum(t_ns - 1, 0) // step_ns
         inside = place < steps
         np.maximum.at(most, place[inside], np.where(np.isnan(peak), waiting, peak)[inside])
@@ -201,8 +202,8 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
     """Bits that a direction can carry in each step. nan: no rate limit in the whole step."""
     whole = links.capacity_bits(*link, edges_ns)
-    # A link that is built within a step has no rate before. Such a link is treated as if it had its rate from the start
-    # of the step.
+    # A link that is built within a step has no rate before its first instant. Such a link is treated as if it had its
+    # rate from the start of the step.
     late = links.rate_bps(*link, edges_ns[1:] - 1) * np.diff(edges_ns) / 1e9
     return np.where(np.isnan(whole), late, whole)
 

@@ -49,7 +49,7 @@ def test_a_link_of_the_path_is_as_busy_as_the_sender_makes_it(found):
 
 
 def test_a_link_that_no_path_has_any_more_is_not_told(found):
-    assert found.loc[QUEUED].index.max() == 20  # This is the last second with packets in its queue.
+    assert found.loc[QUEUED].index.max() == 20  # Second 20 is the last one with packets in the link's queue.
     assert found.loc[(QUEUED, 20), "busy_ratio"] == 0
     assert found.loc[BEHIND].index.tolist() == list(range(40, 60))
 

@@ -78,10 +78,10 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """One row per direction of a link to which a packet was offered; columns as in `LINK_COLUMNS`.
 
     `utilisation_ratio` is the delivered bits, divided by the bits that the rate could have carried while the link was
-    up. `use_on_path_ratio` divides by the bits that it could have carried while a path of the flows used the direction.
-    Both use the bytes that the kernel counted, and both are null for links without a rate limit. The two ratios differ
-    if a link stays up after its path has gone. The second may then exceed 1, because such a link still delivers the
-    packets of its queue.
+    up. `use_on_path_ratio` divides by the bits that the rate could have carried while a path of the flows used the
+    direction. Both ratios use the bytes that the kernel counted, and both are null for links without a rate limit. The
+    two ratios differ if a link stays up after its path has gone. In this case `use_on_path_ratio` may exceed 1, because
+    such a link still delivers the packets of its queue.
 
     Returns: DataFrame, sorted by the number of the direction.
     """
@@ -89,7 +89,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     up = _up_spans(tables, end_ns)
     on_path = on_path_spans(tables, end_ns)
     queues = _queues(tables)
-    # An older version only counted packets, and also counted those that links sent after the run's end.
+    # Runs of an older version only count packets, including packets that links sent after the run's end.
     maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
@@ -129,7 +129,7 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
     """Number of dropped packets by cause, for all packets, for one flow, or for one direction of a flow. Causes without
     drops are included.
 
-    flow: Flow number. None: every packet, including those of no flow (resets, neighbour discovery).
+    flow: Flow number. None counts every packet, including packets of no flow (resets, neighbour discovery).
     direction: `DATA` or `ACK`.
     Returns: Number of packets for each word of `CAUSES`.
     """
@@ -148,7 +148,7 @@ def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
 
 
 def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
-    """The queueing discipline of each direction that has its own, and whether it marks packets."""
+    """The queueing discipline of each direction that has one of its own, and whether the discipline marks packets."""
     timeline = tables.timeline
     if "queue" not in timeline.columns:
         return {}
@@ -207,8 +207,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Bits that the direction could have carried: the integral of its rate over the spans. None if it had no rate limit
-    at some time."""
+    """Bits that the direction could have carried: the integral of its rate over the spans. None if the direction had no
+    rate limit at some time."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 

@@ -3,9 +3,9 @@
 duplicate ACKs and timeouts. Retransmissions are counted too if they were spurious or sent after a timeout.
 
 An ACK answers the data segments that arrived since the previous ACK, whether in order or not. The receiver counts these
-segments in its rule for delaying ACKs (RFC 5681, 4.2). The first of them waits longest. All of this except the timeouts
-is known from packets that the hosts capture (`observe.truth`). Timeouts come from the kernel's counters of the sender's
-host. The counters are None if another TCP flow starts at this host.
+segments in its rule for delaying ACKs (RFC 5681, 4.2). The first of the answered segments waits longest. All numbers of
+this module except the timeouts come from packets that the hosts capture (`observe.truth`). Timeouts come from the
+kernel's counters of the sender's host. The counters are None if another TCP flow starts at this host.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def acknowledgement_scalars(
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
         row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
-    # Linux counts timeouts per network namespace, which is per host. If two flows start at a host, they cannot be
-    # attributed to one of them.
+    # Linux counts timeouts per network namespace, which is per host. If two flows start at a host, its timeouts cannot
+    # be attributed to one of the flows.
     if is_only_sender:
         row |= _timeouts(host_counters(tables, source))
     sent_pkts, spurious_pkts = _data_sent(tables, number)
@@ -54,7 +54,8 @@ def acknowledgement_scalars(
 
 
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
-    """The ACKs of a flow that answer segments. The frame is empty if there are none, or if they were not recorded.
+    """The ACKs of a flow that answer segments. The frame is empty if there are no such ACKs, or if ACKs were not
+    recorded.
 
     Returns: DataFrame with `segments_pkts` (number of segments that one ACK answers), `wait_ns` (waiting time of the
         first of these, in steps of 0.1 ms), `acks_pkts` (number of such ACKs).
@@ -76,7 +77,8 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
     answered = float((segments * count).sum())
     if not answered:
         return {}
-    # Some ACKs answer no segment (window updates, repeated ACKs). These are counted as ACKs, but have no waiting time.
+    # Some ACKs answer no segment (window updates, repeated ACKs). ACKs that answer no segment are counted as ACKs, but
+    # have no waiting time.
     answers = segments > 0
     wait, weight = wait[answers], count[answers]
     quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}

@@ -57,8 +57,8 @@ def test_what_a_flow_s_acknowledgements_come_to():
     assert found["duplicate_acks_pkts"] == 14
     assert found["duplicate_acks_ratio"] == 14 / 40
     assert found["spurious_retransmissions_ratio"] == 3 / 40
-    # One of five timeouts was that of a SYN. Each of the others sent one packet, and seven packets followed in slow
-    # start.
+    # One of five timeouts was that of a SYN. Each of the other four timeouts sent one packet, and seven packets
+    # followed in slow start.
     assert (found["timeouts"], found["timeout_retransmissions_pkts"]) == (5, 4 + 7)
     assert found["timeout_retransmissions_ratio"] == 11 / 40
 

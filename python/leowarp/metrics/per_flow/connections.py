@@ -49,7 +49,7 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
     """Scalars about the traffic of a program's UDP connection.
 
     lived: The result of `life(...)` for the flow, which lasts from its first packet to its last.
-    Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All are None if the flow belongs to no program.
+    Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All scalars are None if the flow belongs to no program.
     """
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
     found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}
@@ -64,8 +64,8 @@ def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
     """Scalars about how the programs of a flow ended, and about the amount of data in their connections; each byte
     counts once.
 
-    Returns: The scalars of `scalars.of_programs.PROGRAMS`. A value is None if it is unknown, or if there was no such
-        program.
+    Returns: The scalars of `scalars.of_programs.PROGRAMS`. A value is None if it is unknown, or if the flow had no
+        program in this role.
     """
     ends = {end["role"]: end for end in tables.programs if end["flow"] == number}
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]

@@ -4,9 +4,10 @@ trips.
 
 The guest counts each packet in a narrow bin of its delay (table `delays`). The guest also keeps the minimum, maximum
 and sum of all delays (one-way in `bins`, round trips in `flows`). The number, mean, minimum and maximum are therefore
-exact. A quantile is the smallest delay that this share of the packets does not exceed. The bin that contains it, and
-its rank within the bin, are known exactly. To estimate the value, the delays of a bin are assumed to be spread evenly.
-The error is less than the bin's width, which is less than 1/128 of the delay or 8.192 us; `error_ns` is an upper bound.
+exact. A quantile for a share is the smallest delay that this share of the packets does not exceed. The bin that
+contains it, and its rank within the bin, are known exactly. To estimate the value, the delays of a bin are assumed to
+be spread evenly. The error is less than the bin's width, which is less than 1/128 of the delay or 8.192 us; `error_ns`
+is an upper bound.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from leowarp.metrics.inputs.tables import Tables, floats, rows_by
 
 ROUND_TRIP = 2
-"""Value of `quantity` for round trips in the table `delays`. One-way delays have DATA (0) and ACK (1)."""
+"""Value of `quantity` for round trips in the table `delays`. For one-way delays, the value is DATA (0) or ACK (1)."""
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 """Quantiles of delays in the summary, by the word that their names contain."""
@@ -92,7 +93,7 @@ class Delays:
         if rank in (1, int(below[-1])):
             return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
-        # The first and the last bin end at the minimum and the maximum.
+        # The first bin is cut at the minimum, and the last bin at the maximum.
         low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)
@@ -104,7 +105,7 @@ class Delays:
 
 
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
-    """Delays of all packets of a flow. None: the run did not count them (no packet truth, or an older version).
+    """Delays of all packets of a flow. None if the run did not count the delays (no packet truth, or an older version).
 
     quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for those of TCP flows (see
         `metrics/per_flow/round_trips.py`).

@@ -132,7 +132,7 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""Counters of the sender's socket, from its start. A run without packet truth has them too."""
+"""Counters of the sender's socket, from its start. A run without packet truth has these counters too."""
 
 
 _HOST_COUNTS = {
@@ -192,7 +192,8 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
         row[f"goodput_{series}_mean_bps"] = lived.rate_bps(payload_bytes(tables, number, lived, series))
-    # The name without a suffix is that of the in-order goodput: these data reach an application at the receiver.
+    # The name without a suffix is that of the in-order goodput, because only in-order data reach the receiving
+    # application.
     row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
     row["connection_goodput_mean_bps"] = lived.rate_bps(_connection_bytes(tables, number))
     rtt = srtt(tables, number, end_ns)
@@ -200,8 +201,8 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
-        # The maximum is used, not the last value. This matters for `reordering_pkts` only, which the sender resets
-        # after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other counts never decrease.
+        # The maximum is used, not the last value. The difference matters only for `reordering_pkts`, which the sender
+        # resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other counts never decrease.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
     # Samples are weighted by time, because they are not evenly spaced where a flow starts, ends or is cut off.
@@ -213,9 +214,10 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
 
 
 def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Numbers of packets by what became of them, from `drops` and from the counts of `bins`, which are complete.
+    """Numbers of a flow's packets that were lost, late or retransmitted, from `drops` and from the complete counts of
+    `bins`.
 
-    All are None without packet truth.
+    All numbers are None without packet truth.
     """
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",

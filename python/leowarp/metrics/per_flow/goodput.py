@@ -77,7 +77,8 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 class Life:
     """The lifetime of a flow, on the run's clock.
 
-    start_ns, stop_ns: The flow lives before `stop_ns`. The two are equal if the flow had not begun when the run ended.
+    start_ns, stop_ns: The flow lives before `stop_ns`. `start_ns` and `stop_ns` are equal if the flow had not begun
+        when the run ended.
     payload_bytes: Total payload of the flow, if all of it arrived during its life: the flow was complete, or it is a
         connection that ended before the run. None: the flow was cut off, and its payload is known only from counters.
     """
@@ -96,7 +97,7 @@ class Life:
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
     """Time at which a flow started and stopped.
 
-    flow: The entry plan.flows[number]. Its `start_ns`, `stop_ns` and `size_bytes` are used.
+    flow: The entry plan.flows[number]. The function uses `start_ns`, `stop_ns` and `size_bytes` of the entry.
     """
     key = (number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
     if key not in tables.lives_of_flows:
@@ -121,10 +122,10 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
 
 
 def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
-    """Time of the first sample at which all data of a flow had arrived; nan if there is none.
+    """Time of the first sample at which all data of a flow had arrived; nan without such a sample.
 
-    Without the capture, the exact time is not recorded. The sample is later than that, so the goodput is never too
-    high.
+    Without the capture, the exact time is not recorded. The sample is later than the last arrival, so the goodput is
+    never too high.
     """
     t_ns, received = counter(tables, number, "in_order")
     done = np.flatnonzero(received >= size_bytes)
@@ -132,10 +133,10 @@ def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
 
 
 def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_order") -> float | None:
-    """Payload of a TCP flow at the end of its life. None: its sockets were not sampled.
+    """Payload of a TCP flow at the end of its life. None if the flow's sockets were not sampled.
 
-    If all payload arrived during the life, it is exact and the same in every definition. If the flow was cut off, its
-    counter at the last sample of its life is used; this sample is taken when the flow stops.
+    If all payload arrived during the life, the result is exact and the same in every definition. If the flow was cut
+    off, its counter at the last sample of its life is used; this sample is taken when the flow stops.
 
     lived: The result of `life(...)` for the flow.
     series: {"in_order", "acked", "sacked"}. The definition of the bytes that count; see `GOODPUT_SERIES`.
@@ -156,7 +157,7 @@ class Arrived:
 
 
 def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived | None:
-    """Packets of a flow that arrived during its life. None: no packet truth.
+    """Packets of a flow that arrived during its life. None without packet truth.
 
     Packets are counted in bins of 50 ms by their sending time. If the flow was cut off, bins whose packets may have
     arrived after its life are left out.

@@ -82,7 +82,7 @@ def test_100_kB_in_190_ms_are_4_Mbit_per_second():
     (flow,) = metrics(run.tables, run.plan).summary["flows"]
     assert flow["goodput_mean_bps"] == 100_000 * 8e9 / flow["completion_ns"]
     assert (flow["start_ns"], flow["stop_ns"]) == (100 * MS, 100 * MS + flow["completion_ns"])
-    # If its rate were counted from the first sample on, the flow would seem twice as fast.
+    # If the rate were computed from the first sample on, the flow would seem twice as fast.
     assert 5e6 < flow["goodput_mean_bps"] < flow["path_capacity_mean_bps"]
     assert flow["capacity_used_ratio"] == flow["goodput_mean_bps"] / flow["path_capacity_mean_bps"]
 

@@ -15,7 +15,8 @@ from leowarp.trace.iperf3 import KIND
 
 
 def said(tables: Tables, number: int) -> dict[str, Any] | None:
-    """Results of the iperf3 client of a program flow (`trace.iperf3.line_of`). None: the program was not iperf3 -J."""
+    """Results of the iperf3 client of a program flow (`trace.iperf3.line_of`). None if the program was not iperf3
+    -J."""
     if not tables.has("measures"):
         return None
     mine = tables.of_flow("measures", number)
@@ -47,7 +48,8 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """The same quantities computed from packets: sums over the connections of the test, from source to destination.
+    """The quantities of `iperf3_scalars` computed from packets: sums over the connections of the test, from source to
+    destination.
 
     flows: The flows in `summary.json`.
     Returns: Values by the names of `IPERF3`. Values that the trace does not contain are left out. For TCP the first

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measurements by programs, as scalars of their flow: transactions, page loads, segmented video, paced frames.
 
-Times are relative to the `start_ns` of each measurement. If no program reported a line of some kind, nothing of that
-kind was measured, so its scalars are null.
+Times are relative to the `start_ns` of each measurement. If no program reported measurements of a kind, the scalars of
+this kind are null.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FREEZE_WINDOW_FRAMES = 30
 frames, including the current one (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
 kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
-"""At least this number of intervals is required (kMinFrameSamplesToDetectFreeze)."""
+"""Freezes are found only if there are at least this number of intervals (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
 """A freeze is longer than the mean by at least this time. A freeze is also at least three times the mean
 (kMinIncreaseForFreezeMs)."""
@@ -32,7 +32,7 @@ def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     """Scalars of the measurements that the programs of a flow reported.
 
     number: Number of a program flow.
-    end_ns: End of the run. An event that was not over by then (a stall) counts up to the end.
+    end_ns: End of the run. A stall that had not ended by then counts up to the end of the run.
     Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))

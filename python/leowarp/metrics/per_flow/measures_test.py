@@ -101,7 +101,8 @@ def test_a_freeze_is_three_times_the_mean_and_150_ms_above_it():
             (np.concatenate((np.arange(40) * steady_ms, [39 * steady_ms + last_ms])) * MS).astype("int64")
         ).tolist()
 
-    # The mean of the last 30 intervals includes the long one, x: x exceeds (29 * 33 + x) / 30 + 150 from 188.17 on.
+    # The mean of the last 30 intervals includes the long interval x: x exceeds (29 * 33 + x) / 30 + 150 from 188.17 ms
+    # on.
     assert after(33, 188) == []
     assert after(33, 189) == [189 * MS]
     # With slow frames, three times the mean is the higher limit: x exceeds 3 * (29 * 100 + x) / 30 from 322.2 on.

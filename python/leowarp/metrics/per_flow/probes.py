@@ -2,8 +2,9 @@
 """Results of probes: round-trip times, their differences from reply to reply, losses and series of losses, and the
 slots of a path.
 
-A probe counts as lost if no reply came. In a flow without replies, it counts as lost if it did not arrive. Probes that
-may be in flight at the end of the run are excluded: those sent less than the longest round trip before the end.
+A probe counts as lost if no reply came. In a flow without replies, a probe counts as lost if the probe itself did not
+arrive. Probes that may be in flight at the end of the run are excluded: those sent less than the longest round trip
+before the end.
 """
 
 from __future__ import annotations
@@ -55,14 +56,14 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
     """Probes of a ping or UDP flow, without those in flight at the end.
 
     one_way: True to use only the direction to the destination; for flows without replies.
-    Returns: The probes. There are none if nothing was sent, or if the table `echoes` was not recorded.
+    Returns: The probes. The result has no probes if nothing was sent, or if the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     delay = floats(echoes["received_ns" if one_way else "reply_ns"]) - sent
     order = np.argsort(sent, kind="stable")
     # The agent writes a UDP probe when its outcome is known (crates/agent/src/packets/ledger.rs, `echo`). Rows are
-    # therefore sorted by sending time here: a late probe is written after later ones.
+    # therefore sorted by sending time here: a late probe is written after probes that were sent later.
     sent, delay = sent[order], delay[order]
     arrived = delay[~np.isnan(delay)]
     longest_ns = float(arrived.max()) if len(arrived) else 0.0
@@ -90,7 +91,8 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """Smallest value that a share `q` of the values does not exceed; None without values. Nothing is interpolated.
+    """Smallest value that a share `q` of the values does not exceed; None without values. The result is not
+    interpolated.
 
     values: float64 array of shape (n,). The array must not contain nan; infinite values are the largest.
 
@@ -99,8 +101,7 @@ def quantile(values: np.ndarray, q: float) -> float | None:
     """
     if len(values) == 0:
         return None
-    # 0.1 * 30 is 3.0000000000000004, and without the factor ceil would give 4. Without the factor, ceil would give the
-    # next value.
+    # 0.1 * 30 is 3.0000000000000004, and without the factor ceil would give 4.
     place = max(int(np.ceil(q * len(values) * (1 - 1e-12))) - 1, 0)
     return float(np.partition(values, place)[place])
 
@@ -172,8 +173,9 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
         whole = probed.between(t_ns, until_ns)
         if len(whole.sent_ns) == 0:
             continue
-        # The start and the end of the run are not changes, so no guard time is needed there. At a change it is needed:
-        # the additional delay at a handover must not affect the minimum and deviation of the slot that follows.
+        # The start and the end of the run are not changes, so no guard time is needed there. A guard time is needed at
+        # a change: the additional delay at a handover must not affect the minimum and deviation of the slot that
+        # follows.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]
         steps = np.abs(np.diff(delay))

@@ -57,8 +57,8 @@ def test_nothing_is_near_no_change():
 
 
 def test_slots_step_at_the_changes_and_leave_the_spikes_out():
-    # For 15 s the delay is 30 ms, and at the change it has a spike. Then it is 45 ms for 15 s. Every other probe takes
-    # 2 ms longer.
+    # For 15 s the delay is 30 ms, and at the change it has a spike. After the spike, the delay is 45 ms for 15 s. Every
+    # other probe takes 2 ms longer.
     delays = [30 + 2 * (k % 2) for k in range(15)] + [80] + [45 + 2 * (k % 2) for k in range(14)]
     delays[14] = None
     frame = slots(made(delays), np.array([15 * S]), 30 * S)

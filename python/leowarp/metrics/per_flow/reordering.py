@@ -48,7 +48,8 @@ run."""
 
 
 def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per flow and scope; columns as in `REORDERING_COLUMNS`. There are no rows if nothing was measured.
+    """One row per flow and scope; columns as in `REORDERING_COLUMNS`. There are no rows if the run did not measure
+    reordering.
 
     tables: Tables that include `reordering` (as the guest measured it) and routes.
     pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
@@ -70,7 +71,8 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
 
 
 def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per bar of a histogram; columns as in `DENSITY_COLUMNS`. There are no rows if nothing was measured.
+    """One row per bar of a histogram; columns as in `DENSITY_COLUMNS`. There are no rows if the run did not measure
+    reordering.
 
     Only non-empty bars have rows. In each scope, RD adds up to 1, and so does RBD (RFC 5236, 3.6 and 3.11).
 
@@ -121,7 +123,8 @@ def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
 
 
 def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """The summary's scalars of a flow over the whole run (`SCALARS`). All are None if reordering was not measured.
+    """The summary's scalars of a flow over the whole run (`SCALARS`). All scalars are None if the run did not measure
+    reordering.
 
     Returns: dict of scalar to int, float or None. Units are in the names. The three `*_ratio` of `REORDERING_COLUMNS`
         are from 0 to 1.
@@ -136,7 +139,7 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     for name in ("reordered", "reordered3"):
         row[f"{name}_ratio"] = row[f"{name}_pkts"] / row["received_pkts"] if row["received_pkts"] else None
     scalars = {name: row.get(column) for name, column in SCALARS.items()}
-    # pandas stores counts that may be missing as float64. Here they become integers again before they are written as
+    # pandas stores counts that may be missing as float64. The counts become integers again before they are written as
     # JSON.
     return {
         name: int(value) if value is not None and REORDERING_COLUMNS[SCALARS[name]][0] == "Int64" else value

@@ -41,8 +41,8 @@ def test_the_obvious_implementation_knows_the_worked_examples():
     row, histograms = example(1, 4, 2, 5, 3, 6, 7, 8)
     assert histograms[0] == {-2: 1, -1: 1, 0: 4, 1: 1, 2: 1}
     assert histograms[1] == {0: 5, 1: 2, 2: 1}
-    # RFC 4737, table 3: the extents are 4, 5 and 6. Only packet 4 is n-reordered, with n = 4. All three are 400 bytes
-    # late.
+    # RFC 4737, table 3: the extents are 4, 5 and 6. Only packet 4 is n-reordered, with n = 4. All three reordered
+    # packets are 400 bytes late.
     row, histograms = example(1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11)
     assert histograms[3] == {4: 1, 5: 1, 6: 1}
     assert histograms[2] == {1: 1, 2: 1, 3: 1, 4: 1}
@@ -83,7 +83,7 @@ def test_scalars_of_a_run_are_those_of_its_first_transmissions_whatever_was_repe
     lengths = [syn.PAYLOAD_BYTES] * len(first)
     again = measure(first["number"], t_ns=first["received_ns"], len_bytes=lengths, sent_pkts=sent_pkts, first_seq=0)
     agree(flow, again.to_dict())
-    # The share of late packets is that of all packets, because any packet sent later may have overtaken them.
+    # Late packets are counted as a share of all packets, because any packet sent later may have overtaken them.
     order = came["sent_ns"].to_numpy()
     late = [order[place] < order[:place].max(initial=-1) for place in range(len(came))]
     assert flow["late_pkts"] == int((late & ~came["is_retransmission"].to_numpy(dtype=bool)).sum()) >= len(extents)

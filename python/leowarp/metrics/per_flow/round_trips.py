@@ -9,7 +9,7 @@ before the acknowledgement and any wait for missing packets.
 The guest counts this time for every packet (`metrics/per_flow/delays.py`). A run of an older version has only stored
 packets. In such a run, the round trip is exact if a packet and its answer are both stored. All other packets are known
 only as counts per 50 ms of sending time. The round trip of such a packet is the mean delay of its bin, plus the mean
-delay of the bin in which its answer left. This hides variation within 50 ms, so `rtt_error_ns` is null.
+delay of the bin in which its answer left. Such means hide variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ BIN_NS = 50_000_000
 
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All are None without packet
-    truth."""
+    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All scalars are None without
+    packet truth."""
     row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
     if counted is not None:
@@ -54,8 +54,8 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     """Round trips of a flow's stored data packets, and means over 50 ms for its other packets.
 
     Returns: arrays of shape (n,), of types float64, float64 and bool. The arrays are the round trips in ns, the number
-        of packets for which each stands, and whether each is exact. They are not sorted. All are empty without packet
-        truth, or if no packet arrived in one of the directions.
+        of packets for which each stands, and whether each is exact. The round trips are not sorted. All three arrays
+        are empty without packet truth, or if no packet arrived in one of the directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of late, lost and retransmitted packets by the route change that caused this, from packet truth.
+"""Numbers of late, lost and retransmitted packets, by the route change that caused the effect, from packet truth.
 
 If none of the following rules finds a change as the cause of an effect, the effect counts under "no change". The rules
 for data packets are:
@@ -8,22 +8,23 @@ late
     If links keep their order, a packet can be overtaken only where two paths meet. A route change therefore happened
     while the packet was in flight: the packet was sent before all nodes had switched, and arrived after the change
     began. If there was one such change, it is the cause. If there were several, the cause is the change between two
-    paths: the one on which the packet left, and the one of the first packet that overtook it. For this, only one change
-    may be between the two paths, and the overtaking packet must be stored. On a link with jitter or without order,
-    packets overtake each other on the same path. The rule of the two paths is then the only one that applies.
+    paths: the one on which the packet left, and the one of the first packet that overtook it. This rule requires that
+    only one change lies between the two paths, and that the overtaking packet is stored. On a link with jitter or
+    without order, packets overtake each other on the same path. The rule of the two paths is then the only one that
+    applies.
 lost
     Cause `link_down`: the last change before the drop, if the link that went down was on the old path of this change
-    and is not on its new path. Cause `no_route`: if the packet was sent after the change that took the path away, this
-    change. For other packets with `no_route`: the only change that happened within 2 s after the packet was sent, or
-    that was not yet complete at that time. Losses at a full queue, a link's random losses and unknown losses have no
+    and is not on its new path. Cause `no_route`: the change that took the path away, if the packet was sent after
+    this change. For other packets with `no_route`: the only change that happened within 2 s after the packet was sent,
+    or that was not yet complete at that time. Losses at a full queue, a link's random losses and unknown losses have no
     change as their cause.
 needed retransmission
-    The cause is that of the loss of the first transmission of its bytes.
+    The cause is the change that caused the loss of the first transmission of the same bytes.
 spurious retransmission
-    The cause is that of the lateness of the first transmission of its bytes.
+    The cause is the change that made the first transmission of the same bytes late.
 
-If the bytes of a retransmission were first sent in several packets, these must all have the same cause; otherwise the
-retransmission has none.
+If the bytes of a retransmission were first sent in several packets, these packets must all have the same cause;
+otherwise the retransmission has no cause.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
     """Scalars of the summary for each flow: total losses by cause, and effects of route changes, as numbers of packets.
 
     caused: The result of `causes(...)` for the run.
-    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are not included. Their
-        values are `NO_CAUSE_SCALARS`.
+    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are not included. The values
+        of such flows are `NO_CAUSE_SCALARS`.
     """
     if len(caused) == 0:
         return {}
@@ -97,7 +98,7 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     mine = packets["direction"].to_numpy() == DATA
     lost = packets["drop_cause"].notna().to_numpy()
     counts = lost | truths(packets["is_retransmission"]) | truths(packets["is_late"])
-    # Only the times of the other packets matter. There may be millions of them.
+    # There may be millions of other packets, so only their times are selected.
     times = in_order(packets[["sent_ns", "received_ns"]][mine], "sent_ns")
     data = in_order(packets[_COLUMNS][mine & counts], "sent_ns")
     again, late = truths(data["is_retransmission"]), truths(data["is_late"])
@@ -138,10 +139,10 @@ def _of_late(
     """Change that made each packet late; NONE if no rule decides. The rules are at the top of the file.
 
     times: `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
-    late: The late ones among them, in the same order.
+    late: Rows of the late packets in `times`, in the same order.
     instants: int64 array, sorted. Instants in ns at which the changes began.
-    settled: int64 array, sorted. Instants in ns at which the last node had switched. They equal `instants` if all nodes
-        switch at once.
+    settled: int64 array, sorted. Instants in ns at which the last node had switched. The two arrays are equal if all
+        nodes switch at once.
     reorders: True if packets may overtake each other on a link of the path. A change while a packet was in flight then
         proves nothing.
     Returns: int array of shape (len(late),). Indexes into `instants`.
@@ -157,7 +158,7 @@ def _of_late(
     between = np.searchsorted(instants, sent[_first_of(arrival, overtaken_at)], side="right") - before
     of_overtaker = (overtaken_at < late_received) & (between == 1)
     # A change while the packet was in flight proves the cause only if nothing else makes packets overtake. A change
-    # between the two paths always proves it.
+    # between the path of the late packet and the path of its overtaker always proves the cause.
     certain = of_overtaker if reorders else (under_way == 1) | ((under_way > 1) & of_overtaker)
     return np.where(certain, before, NONE)
 
@@ -172,7 +173,7 @@ def _earliest_from(arrival: np.ndarray, places: np.ndarray) -> np.ndarray:
     inside = places < len(arrival)
     if inside.any():
         starts, which = np.unique(places[inside], return_inverse=True)
-        # fmin leaves out nan, if there is anything else.
+        # fmin ignores nan unless all values are nan.
         least = np.fmin.accumulate(np.fmin.reduceat(arrival, starts)[::-1])[::-1]
         found[inside] = np.where(np.isnan(least), np.inf, least)[which]
     return found
@@ -183,7 +184,8 @@ def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     instants = np.unique(wanted[np.isfinite(wanted)])
     if len(instants) == 0:
         return np.zeros(len(wanted), dtype=np.intp)
-    # A search in the few instants, because a sorted copy of all arrivals takes several times their memory.
+    # The few instants are searched for each arrival, because a sorted copy of all arrivals takes several times their
+    # memory.
     place = np.minimum(np.searchsorted(instants, arrival), len(instants) - 1)
     there = np.flatnonzero(instants[place] == arrival)
     _, first = np.unique(place[there], return_index=True)
@@ -212,7 +214,7 @@ def _of_lost(
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
         elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
-            # Nodes switched one by one. This packet reached a node that had no route yet, or went in a loop.
+            # Nodes switched one by one. The packet reached a node that had no route yet, or went in a loop.
             change_numbers[index] = last[index]
     # At the same instant, paths change before links go down (timeline/schema.py). The change is therefore never later
     # than the drop.
@@ -249,7 +251,7 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change that caused each retransmission: the one that belongs to the candidates with its bytes.
+    """Change that caused each retransmission: the change of the candidates that have the same bytes.
 
     data: Data packets of one flow.
     again, candidates: bool arrays of shape (len(data),). Retransmissions whose cause is searched, and first
@@ -264,15 +266,15 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     order = np.flatnonzero(candidates)
     # First transmissions do not overlap, so they are also in the order of their ends.
     order = order[np.argsort(seq[order], kind="stable")]
-    # The first candidate that overlaps is the first one that ends after the retransmission's first byte, and the last
-    # one is the last that begins before the retransmission's last byte.
+    # The first overlapping candidate is the first one that ends after the retransmission's first byte. The last
+    # overlapping candidate is the last one that begins before the retransmission's last byte.
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
-    # Number of times that the cause has changed up to each candidate. This number must not change between `low` and
-    # `high`.
+    # Number of times that the cause has changed up to each candidate. A retransmission has one cause only if this
+    # number does not change between `low` and `high`.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)

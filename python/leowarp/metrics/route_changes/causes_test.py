@@ -85,7 +85,7 @@ def test_a_late_packet_belongs_to_the_one_change_that_came_while_it_was_under_wa
 def test_of_several_changes_the_one_between_its_path_and_its_overtakers_counts(tables, overtaker_ns, change):
     slow = packet(0, 20 * S - 2 * MS, 41 * S, is_late=True)
     overtaker = [] if overtaker_ns is None else [packet(1000, overtaker_ns, 40 * S + 500 * MS)]
-    # This packet arrives later than the other one, so it did not overtake it.
+    # The packet `after` arrives later than the slow packet, so it did not overtake the slow packet.
     after = packet(2000, 20 * S + 5 * MS, 42 * S)
     assert counted(with_packets(tables, [slow, *overtaker, after])) == {(change, "late_pkts"): 1}
 
@@ -110,9 +110,9 @@ def test_on_a_path_that_jitters_a_change_under_way_is_no_cause(tables):
     [
         (3, LEFT, 20 * S, 0),
         (3, LEFT, 20 * S + 30 * MS, 0),
-        # This is before any change: the link went down, and the path stayed.
+        # The drop comes before any change: the link went down, and the path stayed.
         (3, LEFT, 19 * S, NONE),
-        # This link is on both paths.
+        # Direction 0 is on both paths.
         (3, 0, 20 * S, NONE),
         (1, LEFT, 20 * S, NONE),
         (2, LEFT, 20 * S, NONE),
@@ -131,7 +131,7 @@ def test_a_packet_and_its_retransmission_that_both_went_down_are_told_apart(tabl
         packet(7000, 20 * S - MS, drop_cause=3, drop_direction=LEFT, is_retransmission=True, is_spurious=False),
     ]
     found = counted(with_packets(tables, lost, drops=[(20 * S, LEFT, 7000), (10 * S + MS, LEFT, 7000)]))
-    # The retransmission was needed because of the first loss, and no change caused that one.
+    # The retransmission was needed because of the first loss, and no change caused the first loss.
     assert found == {(NONE, "lost_pkts"): 1, (0, "lost_pkts"): 1, (NONE, "needed_retransmissions_pkts"): 1}
 
 
@@ -169,9 +169,9 @@ def test_retransmissions_inherit_the_cause_of_what_they_repeat(tables):
     assert only(again(2000, False)) == {(0, need): 1}
     assert only(again(3000, False)) == {(NONE, need): 1}
     assert only(again(4000, True)) == {(1, vain): 1}
-    # Its original was not late, so the sender had other reasons.
+    # The original packet was not late, so the sender had another reason to retransmit.
     assert only(again(5000, True)) == {(NONE, vain): 1}
-    # Some of its bytes were late because of one change, and others because of another.
+    # Some bytes of the retransmission were late because of one change, and others because of another change.
     assert only(again(0, True, 5000)) == {(NONE, vain): 1}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all route changes together do to a flow: losses near changes and elsewhere, recovery, delay spikes.
+"""Effects of all route changes together on a flow: losses near changes and elsewhere, recovery, delay spikes.
 
 "Near" a change means within 1 s before or after it (`probes.NEAR_NS`). The share of changes with losses excludes losses
 at a full queue, because TCP itself causes these.
@@ -19,8 +19,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
 
 LEAST_PROBES = 5
-"""At least this many probes must be sent in the second before a change, and as many in the second after it. This
-requirement means an interval of at most 200 ms."""
+"""At least this many probes must be sent in the second before a change, and as many in the second after it. Probes must
+therefore be sent at least every 200 ms."""
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
@@ -43,7 +43,8 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
 
 
 def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarray) -> dict[str, Any]:
-    """Share of changes with any loss near them, and share of changes with exactly one; None without changes.
+    """Share of changes with any loss near them, and share of changes with exactly one loss near them; None without
+    changes.
 
     lost_ns: int64 array, sorted. Time at which each packet was lost.
 
@@ -61,7 +62,7 @@ def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarra
 
 
 def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, Any]:
-    """`changes_with_loss` for the data packets of a flow that were lost other than at a full queue."""
+    """`changes_with_loss` for the lost data packets of a flow, except those lost at a full queue."""
     if not tables.knows_drops:
         return changes_with_loss(np.zeros(0), ())
     t_ns, cause = _losses(tables, flow)
@@ -93,8 +94,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     """
     spikes = []
     for t_ns in changes_ns.tolist():
-        # Before the change, the median is used, because a single probe may have met jitter. Near it, the maximum is
-        # used, because the rise is much shorter than a second.
+        # Before the change, the median is used, because a single probe may have met jitter. Near the change, the
+        # maximum is used, because the rise is much shorter than a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         if min(len(before), len(close) - len(before)) < LEAST_PROBES:

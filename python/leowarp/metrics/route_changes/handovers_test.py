@@ -71,7 +71,7 @@ def test_base_delays_of_slots_leave_the_spikes_out(result):
     assert down["delay_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert down["delay_after_ns"].tolist() == list(syn.BASE_NS[1:])
     assert result.summary["route_changes"] == 4
-    # The delay of the path itself changes all the time. The mean of this delay must be that of the table.
+    # The delay of the path itself changes all the time. The mean of this delay must equal the mean of the table.
     frame = result.path_delay[DOWN]
     assert frame["delay_ns"].max() == syn.SPIKE_NS
     assert len(frame) == syn.END_NS // MS
@@ -99,8 +99,8 @@ def test_a_flow_is_set_against_what_its_path_could_carry(result):
 def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
     tables, _ = access
     links, share = link_values(tables), 1448 / 1514
-    # A flow that gets 19 Mbit/s of payload. Until 27 s this is below 90 % of 40 Mbit/s, and from then on it is above 90
-    # % of 20 Mbit/s.
+    # A flow that gets 19 Mbit/s of payload. Until 27 s this rate is below 90 % of 40 Mbit/s, and from then on it is
+    # above 90 % of 20 Mbit/s.
     t_ns = np.arange(0, 60 * S + 1, S // 20)
     received = np.round(t_ns / 1e9 * 19e6 * share / 8).astype("int64")
     sockets = pd.DataFrame(
@@ -142,8 +142,7 @@ def test_probes_of_the_summary(result):
     assert (ping["loss_runs"], ping["loss_run_max_pkts"]) == (5, 2)
     assert (ping["changes_with_loss_ratio"], ping["changes_with_one_loss_ratio"]) == (1.0, 0.75)
     assert ping["rtt_min_ns"] == syn.UP_NS + syn.BASE_NS[0]
-    # Each of the five levels has 25 values, and thus 24 differences; apart from the differences between levels, all are
-    # 0.
+    # Each of the five levels has 25 values, and thus 24 differences; all differences are 0 except those between levels.
     steps = [abs(b - a) for a, b in zip(syn.BASE_NS[:-1], syn.BASE_NS[1:], strict=True)]
     assert ping["rtt_step_mean_ns"] == round(sum(steps) / 593)
 
@@ -191,7 +190,7 @@ def test_what_is_lost_at_a_queue_is_no_changes_loss():
 def test_recovery_after_each_change(result):
     rows = result.recoveries[result.recoveries["flow"] == 1].reset_index(drop=True)
     assert rows["lost_pkts"].tolist() == rows["lost_near_pkts"].tolist() == [1, 1, 1, 0]
-    # Before a change, no packet has the jitter of the odd milliseconds. The spike after it is 60 ms.
+    # Before a change, no packet has the jitter of the odd milliseconds. The spike after the change is 60 ms.
     assert rows["delay_mean_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert rows["spike_ns"].tolist() == [syn.SPIKE_NS - base for base in syn.BASE_NS[:-1]]
     # The packet is lost 100 ms after the change and retransmitted 200.5 ms later. The packet arrives in the bin that
@@ -232,8 +231,8 @@ def test_round_trips_are_those_of_the_packets(result):
     # 100 ms of every 15 s have the spike, which is less than one percent and more than one per mille.
     assert flow["rtt_p99_ns"] == syn.UP_NS + max(syn.BASE_NS)
     assert flow["rtt_p999_ns"] == syn.UP_NS + syn.SPIKE_NS
-    # Packets of 4 s are stored in each of the first three slots that begin with a change, and those of the last 4 s.
-    # The other packets contribute only means, whose error is unknown.
+    # The run stores the packets of 4 s in each of the first three slots that begin with a change, and the packets of
+    # its last 4 s. The other packets contribute only means, whose error is unknown.
     assert flow["rtt_error_ns"] is None
 
 
@@ -307,7 +306,7 @@ def test_one_look_at_the_sockets_tells_of_whole_lives_alone(access):
     tables, plan = access
     last = tables.sockets.groupby("flow").tail(1).assign(t_ns=syn.END_NS)
     once = dataclasses.replace(tables, sockets=last)
-    # The second flow lived for half of the time, and the number of bytes that the first had received by then is
+    # The second flow lived for half of the time, and the number of bytes that the first flow had received by then is
     # unknown.
     assert metrics(once, plan).summary["fairness"]["jain_index"] is None
     together = dataclasses.replace(plan.flows[2], start_ns=0, stop_ns=syn.END_NS)

@@ -27,18 +27,19 @@ RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """Definition of "recovered". The descriptions of the numbers in the recovery table quote its defaults.
+    """Definition of "recovered". The column descriptions of the recovery table quote the defaults of this class.
 
-    Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. The figures of this study show transients from
-    some hundred milliseconds to about two seconds. `within_ns` was 10 s at first. In a run of 200 s with CUBIC,
-    overflowing queues then fell into this time.
+    Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. The figures of `frederiksen2024` show transients
+    from some hundred milliseconds to about two seconds. `within_ns` was 10 s at first. With 10 s, queue overflows in a
+    run of 200 s with CUBIC counted as effects of changes.
 
-    before_ns: The mean before a change is that of this time, which ends with the change.
-    share_ratio: A flow has recovered when its rate is at least this share of that mean ...
-    bins: ... for this many bins in a row.
+    before_ns: Length of the time before a change from which the mean rate before the change is computed.
+    share_ratio: A flow has recovered when its rate is at least this share of the mean rate before the change, for
+        `bins` bins in a row.
+    bins: Number of bins in a row that `share_ratio` requires.
     bin_ns: Length of a bin.
-    within_ns: A fall that begins later than this after the change does not count as its effect. It may have another
-        cause, such as an overflowing queue.
+    within_ns: A fall that begins more than this time after the change does not count as an effect of the change. Such a
+        fall may have another cause, such as an overflowing queue.
     window_ns: The analysis ends this long after the change, or at the next change if that is sooner.
     """
 
@@ -63,8 +64,8 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
     """
-    # Several bins in a row are required. When a missing packet arrives, all data that waited for it arrive in one bin
-    # as a burst.
+    # Several bins in a row are required, because a missing packet releases all data that waited for it in one bin, as a
+    # burst.
     good = np.asarray(rate_bps) >= share_ratio * before_bps
     below = np.flatnonzero(~good)
     if len(below) == 0:
@@ -103,7 +104,7 @@ def recoveries(
             if len(tables.of_flow("sockets", flow)) == 0:
                 continue
             life = _Life(tables, flow)
-            # The window ends at the next change, because later effects belong to that one.
+            # The window ends at the next change, because later effects belong to the next change.
             for index, t_ns in enumerate(instants):
                 until_ns = min([t_ns + rule.window_ns, end_ns, *instants[index + 1 : index + 2]])
                 rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
@@ -123,8 +124,8 @@ class _Life:
         self._t_ns = samples["t_ns"].to_numpy(dtype="int64")
         self._samples = {name: floats(samples[name]) for name in ("cwnd_pkts", "srtt_us")}
         self._in_recovery = samples["ca_state"].isin(RECOVERY_STATES).to_numpy(dtype=bool)
-        # This value is missing if the receiver's socket was already closed at the sample, because the counter is read
-        # at the receiving host.
+        # The counter is missing if the receiver's socket was already closed at the sample, because it is read at the
+        # receiving host.
         received = floats(samples["bytes_received"])
         known = ~np.isnan(received)
         self._when, self._received = self._t_ns[known], received[known]
@@ -147,8 +148,8 @@ class _Life:
         """Depth of the fall of goodput, and time until it had recovered.
 
         t_ns, until_ns: The change, and the end of its window.
-        Returns: dict of columns of `RECOVERY_COLUMNS`. All are None unless there are samples from `before_ns` before
-            the change to one bin after it.
+        Returns: dict of columns of `RECOVERY_COLUMNS`. All columns are None unless there are samples from `before_ns`
+            before the change to one bin after it.
         """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)
@@ -165,7 +166,8 @@ class _Life:
         if before_bps <= 0 or len(rate) == 0:
             return nothing | {"goodput_before_bps": before_bps}
         fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
-        # Depth and beginning of a fall are searched only in these bins. The recovery is searched in the whole window.
+        # Depth and beginning of a fall are searched only within `within_ns` after the change. The recovery is searched
+        # in the whole window.
         soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
         if fell is not None and fell >= len(soon):
             fell = back = None
@@ -175,7 +177,7 @@ class _Life:
             "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
             "fell_after_ns": None if fell is None else fell * rule.bin_ns,
             # Without a fall, the flow recovers at once. After a fall without recovery in the window, the duration is
-            # unknown. The duration is not the length of the window.
+            # unknown, and not the length of the window.
             "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
             "recovered": fell is None or back is not None,
         }
@@ -230,8 +232,8 @@ class _Life:
     def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
         """One-way delay of the data before the change, and largest delay of data sent in the second after it, in ns.
 
-        Both come from the 50 ms bins of packet truth, which are by sending time. The mean uses only bins that ended
-        before the change.
+        Both delays come from the 50 ms bins of packet truth, which are by sending time. The mean uses only bins that
+        ended before the change.
         """
         # The bin that contains the change counts as being after it.
         first_ns = t_ns - BIN_NS + 1
@@ -289,5 +291,5 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
     "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
 }
-"""Columns of the recovery table, each with its type, unit and meaning. Numbers in these texts are those of the default
-`RecoveryRule`."""
+"""Columns of the recovery table, each with its type, unit and meaning. The descriptions quote the numbers of the
+default `RecoveryRule`."""

@@ -96,8 +96,8 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
     rate_bps = path_capacity(tables, pair, cuts_ns, links)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
-    # Before the first route, and while there is none, no data can be carried. The rate is therefore 0; nan would mean
-    # that there is no limit.
+    # Before the first route, and while there is no route, no data can be carried. The rate is therefore 0; nan would
+    # mean that there is no limit.
     rate_bps[np.array([number < 0 or paths[number] is None for number in place], dtype=bool)] = 0.0
     first = np.searchsorted(cuts_ns, edges_ns[:-1])
     return np.add.reduceat(rate_bps * np.diff(cuts_ns), first) / np.diff(edges_ns)
@@ -114,7 +114,7 @@ def below_capacity_ratio(
 ) -> float | None:
     """Share of a flow's life in which its goodput was below `BELOW_RATIO` of the capacity of its path.
 
-    This share is counted in whole seconds of the run's clock that lie within the flow's life and its samples. The
+    The share is counted in whole seconds of the run's clock that lie within the flow's life and its samples. The
     capacity of a second is the mean rate of the slowest link of the path in force. If the path changes within the
     second, both paths count in proportion. Seconds without any capacity are left out. The result is None if no link has
     a rate limit, or if no whole second was sampled.
@@ -122,10 +122,11 @@ def below_capacity_ratio(
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
     later = t_ns > start_ns
-    # A single sample at the end of the socket describes only its whole life.
+    # A single sample at the end of the socket describes only the flow's whole life.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
-    # A flow has received nothing when it starts. Without this point, the time up to the first sample would be left out.
+    # A flow has received nothing when it starts. Without the value 0 at the start, the time up to the first sample
+    # would be left out.
     t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
     edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
     if len(edges_ns) < 2:
@@ -157,8 +158,8 @@ def capacity_scalars(
     Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; a value is None if it is unknown.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
-    # Goodput counts payload, while the rate of a link counts whole packets. Without this factor, a full link would have
-    # a ratio of 0.956.
+    # Goodput counts payload, while the rate of a link counts whole packets. Without the factor `share`, a full link
+    # would have a ratio of 0.956.
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
@@ -188,7 +189,7 @@ def payload_ratio(
     headers_bytes = ip_header_bytes + 32
     segment_bytes = float(known.max()) if len(known) else float(ip_bytes - headers_bytes)
     # A program may request smaller segments (TCP_MAXSEG). It is unknown whether such segments have timestamps. The
-    # formula assumes that they have none, so that the share of the capacity is never too high.
+    # formula assumes that such segments have none, so that the share of the capacity is never too high.
     is_full = ip_bytes - segment_bytes <= headers_bytes
     packet_bytes = ip_bytes if is_full else segment_bytes + ip_header_bytes + 20
     return segment_bytes / (packet_bytes + overhead_bytes)

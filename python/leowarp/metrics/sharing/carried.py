@@ -43,7 +43,7 @@ def check_carried(
     flows: The plan's flows, followed by the connections of programs.
     links: Link values of the tables' timeline.
     ip_bytes, ip_header_bytes: Length of a full packet (`network.mtu`), and of its IP header.
-    Raises TraceError if a flow delivered more. The message lists all such flows.
+    Raises TraceError if a flow delivered more than its last link carried. The message lists all such flows.
     """
     last = _LastLinks(tables, links, ip_bytes)
     wrong = []
@@ -82,7 +82,8 @@ class _Load:
 
 
 def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
-    """The load of a flow. None if it is unknown, or for a flow of programs, whose connections are separate flows."""
+    """The load of a flow. None if the load is unknown, or for a flow of programs, whose connections are separate
+    flows."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None
@@ -108,7 +109,7 @@ class _LastLinks:
     def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
         self._tables, self._links, self._ip_bytes = tables, links, ip_bytes
         totals = tables.linktotals
-        # netem does not report how much it was offered, and its counter restarts when it drops its packets.
+        # netem does not report offered packets, and its counter restarts when it drops its packets.
         own = totals["offered_pkts"].notna().to_numpy()
         counts = zip(totals["direction"][own], floats(totals["delivered_bytes"])[own], strict=True)
         self._counted_bytes = {int(direction): count for direction, count in counts}
@@ -191,7 +192,7 @@ class _LastLinks:
         if np.isnan(rates).any() or (discipline == "netem" and len(np.unique(rates)) > 1):
             return math.inf, 0.0
         bits = float(links.capacity_bits(*link, np.array([low, high]))[0])
-        # When the rate changes, the packet that is being sent keeps the old one, and the token bucket of a link with
+        # When the rate changes, the packet that is being sent keeps the old rate, and the token bucket of a link with
         # jitter is full again. A row of a capacity table also applies to the packet that is being sent. One more packet
         # is allowed, for a token bucket that is full at first.
         is_table = links.has_capacity_table(*link) and discipline != "jitter"

@@ -72,11 +72,11 @@ def test_payload_that_no_link_counted_fails_the_run(full):
     sockets = full.tables.sockets.copy()
     last = sockets.index[sockets["flow"] == 1][-1]
     check(full, sockets=sockets)
-    # The link has also counted packets that are in flight at the end, but fewer than these 20.
+    # The link has also counted packets that are in flight at the end, but fewer than the 20 packets added here.
     sockets.loc[last, "bytes_received"] += 20 * 1448
     with pytest.raises(TraceError, match=r"flow 1: .* of which hub>D alone carried"):
         check(full, sockets=sockets)
-    # The link's rate alone would allow these 20 packets.
+    # The link's rate alone would allow the 20 added packets.
     missing = full.tables.missing | {"linktotals"}
     check(full, sockets=sockets, linktotals=full.tables.linktotals[:0], missing=missing)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP flows that compete, and the times at which they do.
+"""TCP flows that compete, and the times at which they compete.
 
 Two flows compete while both live and their data use the same direction of a link with a rate, on the paths in force.
 Flows of the same ordered pair of stations always take the same path. Flows in opposite directions do not compete,
@@ -29,10 +29,10 @@ from leowarp.metrics.per_flow.goodput import Life, life
 from leowarp.metrics.per_flow.iperf3 import said
 
 LEAST_NS = 1_000_000_000
-"""This time is several round trips of any path over LEO satellites."""
+"""1 s is several round trips of any path over LEO satellites."""
 
 LEAST_RATIO = 0.1
-"""Smallest share of the longer of two lives in which they must compete."""
+"""Smallest share of the longer life in which two flows must compete to be competitors."""
 
 CONTROL_RATIO = 0.01
 """A connection counts as a control connection if it has less than this share of the payload of its program's largest
@@ -48,7 +48,7 @@ ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 class Competition:
     """The TCP flows of a run that may compete, and the competitors of each.
 
-    lives: dict of flow number to Life. It contains all TCP flows.
+    lives: dict of flow number to Life. The dict contains all TCP flows.
     controls: frozenset of int. Numbers of control connections, which do not compete.
     rivals: dict of flow number to tuple of int. Numbers of the competitors of each TCP flow, ascending.
     together: dict of flow number to Spans. Times at which a flow competed with all of its competitors.
@@ -80,7 +80,8 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     of_pair, names = pd.factorize(pd.Series(pairs, dtype=object))
     rivals: dict[int, tuple[int, ...]] = dict.fromkeys(lives, ())
     together: dict[int, Spans] = {}
-    # Rivals are these numbers themselves. 2000 flows have four million pairs, for which new integers would take 130 MB.
+    # The tuples of rivals share these integers: 2000 flows have four million pairs, for which new integers would take
+    # 130 MB.
     listed = numbers.tolist()
     for place, number in enumerate(listed):
         from_ns, until_ns = np.maximum(starts, starts[place]), np.minimum(stops, stops[place])
@@ -165,7 +166,7 @@ class _Paths:
 
     def _found(self, one: Pair, other: Pair) -> Spans:
         (mine_ns, mine), (theirs_ns, theirs) = self._of(one), self._of(other)
-        # In a large network, the paths of most pairs have no link in common.
+        # In a large network, the paths of most pairs have no link in common, so this case is checked first.
         if frozenset().union(*mine).isdisjoint(frozenset().union(*theirs)):
             return ALWAYS[:0]
         edges_ns = np.union1d(mine_ns, theirs_ns)

@@ -2,10 +2,10 @@
 """How competing flows share their path: the share of each flow in the goodput, and Jain's index of fairness.
 
 `metrics/sharing/competition.py` defines which flows compete, and when. The share of a flow is its goodput in order at
-the receiver, divided by the sum of its own and its competitors' goodput. Only times at which it competes with all of
-them count. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all are equal, and 1/n if one flow
-has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its competing flows form one group in
-which each competes with every other.
+the receiver, divided by the sum of its own and its competitors' goodput. Only times at which the flow competes with all
+its competitors count. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all rates are equal, and
+1/n if one flow has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its competing flows
+form one group in which each flow competes with every other flow.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class Shares:
     """How the TCP flows of a run shared their paths.
 
     ratio: dict of flow number to float or None. Share of each TCP flow, 0 to 1.
-    reason: dict of flow number to str or None. Reason why the share is missing. It is None if there is a share, or if
-        the run has at most one TCP flow.
+    reason: dict of flow number to str or None. Reason why the share is missing. The reason is None if there is a share,
+        or if the run has at most one TCP flow.
     fairness: The object `fairness` of the summary: `jain_index`, `from_s` and `until_s`, between which the flows
-        competed, and `reason`. Each is None if it does not apply.
+        competed, and `reason`. A value that does not apply is None.
     """
 
     ratio: dict[int, float | None]
@@ -169,7 +169,7 @@ class _Rates:
 
 
 def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
-    """Instants, and the number of bytes received in order by each of them, from a flow's start to its end; None if the
+    """Instants from a flow's start to its end, and the number of bytes received in order by each instant; None if the
     bytes are unknown."""
     carried = payload_bytes(tables, number, lived)
     if carried is None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures whose data are arrays, not runs: fading, densities, recordings."""
+"""Figures drawn from arrays instead of runs: fading, densities, recordings."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
 
-Each figure shows shares over a whole number, for instance over the displacement. The shares may come from a capture, a
-run, a window of a run, or a study.
+Each figure shows shares of packets over an integer, for instance the displacement. The packets may come from a capture,
+a run, a window of a run, or a study.
 
 >>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP
@@ -24,18 +24,18 @@ from leowarp.base.errors import TraceError
 from leowarp.report.style import COLUMN_IN, line_style, new_figure, styled
 
 WIDE_ENOUGH_FOR_LOG = 50.0
-"""If the largest share is this many times the smallest, the axis is logarithmic. The smallest bars would be invisible
-on a linear axis."""
+"""If the largest share is this many times the smallest, the axis is logarithmic. On a linear axis the smallest bars
+would be invisible."""
 
 
 @dataclass(frozen=True)
 class Shares:
     """One density in a figure.
 
-    index: int array of shape (n,). The whole number: displacement in packets (positive for late packets), packets in
-        the buffer, or n of n-reordering. Each value occurs once.
-    share: float array of shape (n,). Share of the packets at each index, 0 to 1.
-    label: Name in the legend; "" for none.
+    index: int array of shape (n,). The integer: displacement in packets (positive for late packets), packets in the
+        buffer, or n of n-reordering. Each value occurs once.
+    share: float array of shape (n,). share: float array of shape (n,). Share of the packets at each index, from 0 to 1.
+    label: Name in the legend; "" for no entry.
     style: Colour and line style for matplotlib. If it is empty, the n-th density gets the n-th style of the palette.
     """
 
@@ -69,7 +69,7 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
     5236, 3.11).
 
     densities: Shares by number of packets in the buffer.
-    y_scale: {"auto", "linear", "log"}. It is as for `draw_density`.
+    y_scale: {"auto", "linear", "log"}. The scales are those of `draw_density`.
     Raises TraceError if no density has a packet.
     """
     _draw_bars(axes, densities, y_scale)
@@ -80,8 +80,8 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """Draw n-reordering: the share of packets that arrive right after n packets that were sent later (RFC 4737, 5).
 
-    densities: Shares by n. If no density has such a packet, the panel has a text that says so.
-    y_scale: {"auto", "linear", "log"}. It is as for `draw_density`.
+    densities: Shares by n. If no packet is n-reordered, the panel shows a text instead.
+    y_scale: {"auto", "linear", "log"}. The scales are those of `draw_density`.
     """
     smallest, largest = _range(densities)
     for number, shares in enumerate(densities):
@@ -112,7 +112,7 @@ def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scal
 
 
 def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
-    """A figure that consists of `draw_buffer_density`; its parameters and errors are those of `density`."""
+    """A figure that consists of `draw_buffer_density`. The parameters and errors are those of `density`."""
     return _figure(draw_buffer_density, densities, footer, title, y_scale)
 
 
@@ -142,15 +142,15 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
         index, share = shares.nonzero()
         if not len(index):
             continue
-        # A logarithmic axis has no 0, so bars start at its lower end. An index without packets has a bar of zero
-        # height.
+        # A logarithmic axis has no 0, so bars start at its lower end. For an index without packets the height is also
+        # `floor`, so no bar is visible.
         heights = np.full(index[-1] - index[0] + 1, floor)
         heights[index - index[0]] = share
         edges = np.arange(index[0], index[-1] + 2) - 0.5
         style = {**line_style(number), **shares.style}
         if len(densities) == 1:
-            # Bars have a narrow edge of the same colour. Otherwise the bar of one packet would be thinner than a pixel
-            # in a wide figure.
+            # Bars have a narrow edge of the same colour. Without the edge, the bar of one index would be thinner than a
+            # pixel in a wide figure.
             axes.stairs(heights, edges, baseline=floor, fill=True, facecolor=style["color"], linewidth=0)
             # All edges form one path. `vlines` would write one SVG element per edge, and a run may have a thousand
             # displacements.
@@ -167,18 +167,18 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
 
 
 def _range(densities: Sequence[Shares]) -> tuple[float, float]:
-    """Smallest and largest of the shares that are not 0; (0, 0) if all are 0."""
+    """Smallest and largest share among those that are not 0; (0, 0) if all shares are 0."""
     values = np.concatenate([np.zeros(0), *(shares.nonzero()[1] for shares in densities)])
     return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 
 
 def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bool:
-    """Scale the y axis, and return whether it is logarithmic."""
+    """Set the scale of the y axis; return whether it is logarithmic."""
     log = largest > 0 and (y_scale == "log" or (y_scale == "auto" and largest > WIDE_ENOUGH_FOR_LOG * smallest))
     if log:
         axes.set_yscale("log")
-        # The axis starts at half the smallest share or below (10^-0.3). Otherwise the bar of this share would have no
-        # visible height. At the upper end, a twentieth of the decades is left free.
+        # The axis starts at half the smallest share or below (10^-0.3). If it started at the smallest share, the bar of
+        # this share would have no height. At the upper end, the axis extends further by a twentieth of its decades.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

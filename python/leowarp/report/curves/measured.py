@@ -15,7 +15,7 @@ from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
 MOST_SLOTS = 60
-"""More lines than this would hide the data."""
+"""More than 60 lines at reconfigurations would hide the data."""
 
 
 def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
@@ -32,8 +32,8 @@ def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> No
 
 
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """A figure with a panel per series: the delays, lost probes as ticks at the top, and reconfigurations as lines.
-    Below it is a panel of the capacity, if it is known.
+    """A figure with a panel per series: the delays, lost probes as ticks at the top, and reconfigurations as lines. The
+    last panel shows the capacity, if it is known.
 
     described: sequence of (Measurement, Description). Each series has one or two panels, in ms and Mbit/s over s. The
         footer says where the period comes from.
@@ -60,7 +60,7 @@ def _draw_delays(axes: Axes, measurement: Measurement, description: Description)
         instants_s = description.schedule.instants_ns(int(series.t_ns[0]), int(series.t_ns[-1]) + 1) / 1e9
         if len(instants_s) <= MOST_SLOTS:
             mark_changes(axes, instants_s.tolist())
-    # A lost probe has no delay, and neither has a gap. The line is interrupted there.
+    # The line is interrupted at lost probes and gaps, because neither has a delay.
     axes.plot(series.t_ns / 1e9, series.delay_ns / 1e6, color=BEFORE, linewidth=0.5, rasterized=len(series) > 20_000)
     lost_s = series.t_ns[series.lost] / 1e9
     if len(lost_s):
@@ -84,10 +84,10 @@ def _draw_capacity(axes: Axes, measurement: Measurement) -> None:
 
 
 def _steps(capacity: Capacity) -> tuple[np.ndarray, np.ndarray]:
-    # A step is drawn up to the instant of the next row, so the last rate needs an end.
+    # Each step lasts until the instant of the next row, so the last rate needs an end.
     t_s = np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))) / 1e9
     rate_mbps = np.append(capacity.rate_bps, capacity.rate_bps[-1]) / 1e6
-    # The rate that means "no limit" is so large that all measured values would be at the bottom of the axis.
+    # The number that stands for "no limit" is so large that all measured values would be at the bottom of the axis.
     return t_s, np.where(rate_mbps == UNSHAPED / 1e6, np.nan, rate_mbps)
 
 

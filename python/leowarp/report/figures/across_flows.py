@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of many flows: a matrix by source and destination, or a distribution in which each flow is one point."""
+"""Figures of many flows: a matrix by source and destination, and distributions with one point per flow."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from leowarp.report.style import PAGE_IN, line_style, new_figure
 from leowarp.report.view import MOST_LINES, RunView, footer_of, labels
 
 FEWEST_PAIRS = 4
-"""A matrix is drawn from this number of station pairs on; for fewer, a list is clearer."""
+"""Minimum number of station pairs for a matrix; for fewer pairs, a list is clearer."""
 
 MOST_NUMBERS = 12
-"""Cells of the matrix contain their number up to this many stations on an axis. With more there is no space, and only
-the colour remains."""
+"""The matrix's cells contain their numbers if an axis has at most this many stations. With more stations the numbers
+would not fit, so only the colour is drawn."""
 
 MOST_ROW_IN = 0.28
 """Height of a cell if there are few columns."""
@@ -70,8 +70,7 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", va="center", color="#555555")
     top = float(known.max()) if len(known) and known.max() > 0 else 1.0
     shades = colormaps[colours]
-    # The darkest third of the colours is not used. A dark colour would hide the number, or require a second text
-    # colour.
+    # Only the lighter part of the colour map is used. A dark cell would hide its number, or need a second text colour.
     axes.imshow(values, cmap=shades, vmin=0, vmax=1.4 * top, aspect="auto")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
@@ -108,8 +107,8 @@ def distribution(runs: Sequence[RunView]) -> Figure:
 def completion(runs: Sequence[RunView]) -> Figure:
     """Completion time of each flow over its size, both logarithmic, with medians over flows of similar size.
 
-    If a flow was not complete at its stop or at the end of the run, a hollow triangle marks the time that it had taken
-    by then. The completion time of such a flow would have been longer.
+    A hollow triangle marks a flow that was not complete at its stop or at the end of the run, at the time that it had
+    taken by then. The completion time of such a flow would have been longer.
 
     runs: One run gets a colour per congestion control; several runs get one colour each.
     """
@@ -139,10 +138,10 @@ def completion(runs: Sequence[RunView]) -> Figure:
 
 
 BINS_PER_DECADE = 3
-"""Number of bins of sizes per decade. Each bin spans a factor of 2.2 and has one median."""
+"""Number of bins of sizes per decade. A bin thus spans a factor of 2.2; one median is drawn per bin."""
 
 FEWEST_IN_BIN = 5
-"""A median is drawn if at least this many flows have a similar size."""
+"""Minimum number of flows in a bin for which a median is drawn."""
 
 
 def _line(place: int) -> dict[str, Any]:
@@ -150,7 +149,7 @@ def _line(place: int) -> dict[str, Any]:
 
 
 def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Median size and median time of the flows in each bin of sizes. Bins are left out unless more than half of their
+    """Median size and median time of the flows in each bin of sizes. A bin is left out unless more than half of its
     flows were complete."""
     bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
     size_kbytes, median_s = [], []
@@ -164,7 +163,7 @@ def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sized(run: RunView) -> pd.DataFrame:
-    """One row per TCP flow that has a size and could begin: `size_kbytes, took_s, is_complete, congestion_control`."""
+    """One row per TCP flow that has a size: `size_kbytes, took_s, is_complete, congestion_control`."""
     rows = []
     for number in run.tcp_flows:
         planned, found = run.plan.flows[number], run.summary["flows"][number]
@@ -187,15 +186,15 @@ def has_sizes(run: RunView) -> bool:
 
 
 def _named(runs: Sequence[RunView], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
-    """Flows of the same colour, with their name in the legend. One run is divided by congestion control, and several
-    runs by run."""
+    """Groups of flows that are drawn in one colour, each with its name for the legend. The flows of a single run are
+    grouped by congestion control; of several runs, each run is a group."""
     if len(runs) == 1:
         return [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
     return list(zip(labels(runs), frames, strict=True))
 
 
 def _flows(run: RunView) -> pd.DataFrame:
-    """One row per TCP flow with its numbers as float64; nan if unknown."""
+    """One row per TCP flow with its numbers as float64; nan where a number is unknown."""
     rows = []
     for flow in run.summary["flows"]:
         if flow["kind"] == "tcp":

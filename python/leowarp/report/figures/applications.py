@@ -14,9 +14,9 @@ from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, legend_below, mark
 from leowarp.report.view import RunView, footer_of
 
 MOST_PANELS = 6
-"""Largest number of players or pages in a figure. If there are more, the first ones are shown."""
+"""Maximum number of players or pages in a figure. With more players or pages, only the first ones are shown."""
 WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
-"""Parts of the bar that stands for an object."""
+"""Colours of the parts of an object's bar."""
 
 
 def has_measured(run: RunView, kind: str) -> bool:
@@ -59,7 +59,7 @@ def playback(runs: Sequence[RunView]) -> Figure:
         below.set_ylim(bottom=0)
         below.set_ylabel("Mbit/s")
     panels[-1].set_xlabel("time, s (pink: route changes)")
-    # The first panel may have no stall, so the legend is taken from all panels.
+    # Entries are collected from all panels, because the first panel may have no stall.
     known = {name: handle for axes in panels for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     legend_below(panels[-1], list(known.values()), list(known), ncols=len(known))
     return figure
@@ -68,7 +68,7 @@ def playback(runs: Sequence[RunView]) -> Figure:
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Content of a player's buffer in s over time, as the corners of a line: `(t_s, buffer_s)`.
 
-    Each segment makes the buffer longer when it arrives. Between two segments, playback reduces the buffer, or the
+    Each segment makes the buffer longer when it arrives. Between two arrivals, playback empties the buffer, or the
     player is paused.
 
     segments: Rows of the table `measures`, by `end_ns`.
@@ -78,8 +78,8 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     t_s, buffer_s = [came_s[0]], [before_s[0]]
     for number in range(len(came_s)):
         if number:
-            # The player played for this long. For the rest of the time until this segment arrived, the buffer was
-            # empty, or playback had not begun.
+            # The player played for this time. For the remaining time until this segment arrived, the buffer was empty,
+            # or playback had not begun.
             played_s = max(0.0, after_s[number - 1] - before_s[number])
             t_s.append(min(came_s[number - 1] + played_s, came_s[number]))
             buffer_s.append(before_s[number])
@@ -89,8 +89,8 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def waterfall(runs: Sequence[RunView]) -> Figure:
-    """Times at which the objects of a page were requested and arrived. For each flow, the page that took longest is
-    shown.
+    """Times at which the objects of a page were requested and arrived. For each flow, the figure shows the page that
+    took longest to load.
 
     runs: Runs with page loads.
     Returns: A figure with one panel per flow, in ms since the page's start; each object is a bar.

@@ -16,18 +16,19 @@ from leowarp.report.view import RunView, footer_of
 from leowarp.scalars.medians import order_interval
 
 STEPS = 200
-"""Number of steps along the time axis. Shorter steps would show the noise of single bins instead of the spread over
+"""Number of steps along the time axis. Shorter steps would show the noise of single bins instead of the spread over the
 seeds."""
 
 MOST_PANELS = 6
-"""Largest number of flows that get a panel each. If there are more, the first ones are shown."""
+"""Maximum number of flows that get a panel each. If there are more flows, the first ones are shown."""
 
 Series = Callable[[RunView, int, np.ndarray], np.ndarray]
-"""Function that returns the values of a run's flow between edges in ns; nan where unknown."""
+"""A function of a run, a flow's number and bin edges in ns. The function returns the flow's values between the edges;
+nan where unknown."""
 
 
 def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> Figure:
-    """A figure of `GROUP_FIGURES`, with one panel per TCP flow, and in it a line and a band per group.
+    """A figure of `GROUP_FIGURES` with one panel per TCP flow. A panel has a line and a band per group.
 
     groups: sequence of (name, views of the group's runs)
     Raises TraceError if the runs have no TCP flow, or no socket samples.
@@ -37,12 +38,12 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
     every = [run for _, runs in groups for run in runs]
     if not flows or not all(run.tables.has("sockets") and set(flows) <= set(run.tcp_flows) for run in every):
         raise TraceError(f"cannot draw {axis} of these groups: not every run has the same TCP flows, sampled")
-    # The axis ends with the shortest run. Beyond it, a median would cover only the seeds whose runs lasted longer.
+    # The axis ends with the shortest run. Later, a median would cover only the seeds whose runs lasted longer.
     end_ns = min(run.metrics.end_ns for run in every)
     edges_ns = np.linspace(0, end_ns, STEPS + 1).astype("int64")
     middle_s = (edges_ns[:-1] + edges_ns[1:]) / 2e9
     with styled():
-        # The runs of a group differ only in their seeds, so the rules of one run are those of all.
+        # The runs of a group differ only in their seeds, so the rules of one run apply to all.
         figure = new_figure(PAGE_IN, 0.75 + 1.7 * len(flows), footer_of([runs[0] for _, runs in groups]))
         panels = figure.subplots(len(flows), 1, sharex=True, squeeze=False)[:, 0]
         for axes, flow in zip(panels, flows, strict=True):
@@ -64,12 +65,12 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Low end, median and high end of each column. The two ends are order statistics as in `leowarp.scalars.medians`;
-    nan if a run has no value.
+    all three are nan in a column where a run has no value.
 
     values: float array of shape (runs, columns)
     """
-    # If a seed has no value at an instant, there is no band there. With fewer seeds, the same order statistics would
-    # enclose the median with a different confidence than the page says.
+    # There is no band at an instant at which a seed has no value. With fewer seeds, the same order statistics would
+    # enclose the median with a different confidence than the page states.
     ordered = np.sort(values, axis=0)
     j, _ = order_interval(len(values))
     unknown = np.isnan(values).any(axis=0)
@@ -81,16 +82,16 @@ def _goodput_mbps(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     frame = goodput(run.tables, flow, "in_order", 50_000_000)
     t_ns, rate_bps = frame["t_ns"].to_numpy(), floats(frame["goodput_bps"])
     until_ns = np.append(t_ns[1:], run.metrics.end_ns)
-    # Rates are computed from a cumulative sum of bits. The edges are a 200th of a run apart, which is not a multiple of
-    # the 50 ms bins. If the sum is interpolated at the edges, all bits that arrived are still counted. If rates were
-    # interpolated, this would not be so.
+    # Rates are computed from a cumulative sum of bits. The edges are a 200th of a run apart, which is usually not a
+    # multiple of the 50 ms bins. Interpolating the cumulative sum at the edges counts every bit that arrived exactly
+    # once. Interpolating the rates would not.
     bits = np.concatenate([[0.0], np.cumsum(np.nan_to_num(rate_bps) * (until_ns - t_ns) / 1e9)])
     at = np.interp(edges_ns, np.append(t_ns, run.metrics.end_ns), bits)
     return np.diff(at) / np.diff(edges_ns) * 1e9 / 1e6
 
 
 def _sampled(column: str, size: float) -> Series:
-    """Value of the socket samples at the middle between two edges, in units of `size`."""
+    """A series function: the value of the socket samples at the middle between two edges, in units of `size`."""
 
     def series(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)

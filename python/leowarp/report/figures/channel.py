@@ -22,13 +22,13 @@ from leowarp.timeline.channel import Harq, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
 
 PIXELS = 700
-"""Number of columns of pixels for the power. Each column shows the median and the middle 90 %."""
+"""Number of columns of pixels for the power. Each column shows the median and the middle 90 % of its samples."""
 
 MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 
 TOLD_APART = 4
-"""From this number of retransmissions on, all codewords have the same colour."""
+"""Codewords with this number of retransmissions or more all have the same colour."""
 
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
@@ -37,14 +37,14 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
     """Three panels for the first run: received Es/N0 with the states above it, codewords by number of retransmissions,
     and goodput of the TCP flows.
 
-    Raises TraceError: The errors of `RunView.realisation`.
+    Raises TraceError for the same reasons as `RunView.realisation`.
     """
     run = runs[0]
     found, end_s = run.realisation, run.metrics.end_ns / 1e9
     mobile = run.mobile
     assert mobile is not None, "else it has no realisation"
     bin_s = bin_length_s(end_s)
-    # A run of pings has a channel, but no goodput.
+    # A run with pings alone has a channel, but no goodput.
     has_goodput = bool(run.tcp_flows) and run.plan.observe.sockets_ns is not None and run.tables.has("sockets")
     heights = (0.12, 1.5, 1.2, 1.0)[: 4 if has_goodput else 3]
     figure = new_figure(PAGE_IN, 0.95 + 1.12 * sum(heights), footer_of(runs[:1]))
@@ -68,8 +68,8 @@ def bin_length_s(end_s: float) -> float:
 
 
 def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> None:
-    """Draw the median and the middle 90 % of the received Es/N0 for each column of pixels. Above it, draw the state
-    that covers most of the column.
+    """Draw the median and the middle 90 % of the received Es/N0 for each column of pixels. A strip above shows the
+    state that covers most of each column.
 
     snr_db: Es/N0 with a line of sight.
     """
@@ -77,7 +77,7 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
     columns = -(-len(power.level_db) // size)
     padding = (0, columns * size - len(power.level_db))
     # The last column is filled up with copies of the last sample. Zeros would mean 0 dB, which is the level with a line
-    # of sight.
+    # of sight and not a missing sample.
     level_db = np.pad(power.level_db, padding, mode="edge").reshape(columns, size) + snr_db
     states = np.pad(power.states, padding, mode="edge").reshape(columns, size)
     edges_s = np.arange(columns + 1) * size * power.spacing_ns * 1e-9
@@ -96,8 +96,8 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
 
 
 def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
-    """Draw lines at two values of constant Es/N0: one that suffices to decode after the first transmission, and one
-    that suffices after all transmissions."""
+    """Draw lines at two constant values of Es/N0: the lowest that suffices to decode after the first transmission, and
+    the lowest that suffices after all transmissions."""
     lines = [(first_bits, 1, "first transmission decodes", "--")]
     if harq.retransmissions and harq.kind == "incremental":
         lines.append((harq.codeword_bits, 1, "whole codeword decodes", ":"))
@@ -105,23 +105,23 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
         lines.append((first_bits, harq.retransmissions + 1, "all transmissions decode", ":"))
     for bits, times, label, dashes in lines:
         # A codeword can be decoded when the received mutual information is `needed_ratio` times its data
-        # (design/lms-harq.md). Each symbol of the codeword must provide its part of this information.
+        # (design/lms-harq.md). Each symbol of the codeword must carry its share of this information.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
-        # If even an infinite Es/N0 does not let a symbol carry that many bits, no line is drawn.
+        # No line is drawn if a symbol cannot carry that many bits even at an infinite Es/N0.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:
-            # Chase combining adds up the energy of equal transmissions, so each of them needs only a part of the Es/N0.
+            # Chase combining adds up the energy of equal transmissions, so a transmission needs only its share of the
+            # Es/N0.
             level_db = 10 * np.log10(snr_for(harq.modulation, symbol) / times)
             words = f"{label}: {level_db:.1f} dB".replace("-", "\N{MINUS SIGN}")
             axes.axhline(level_db, color="#333333", linewidth=0.9, linestyle=dashes, label=words)
-    # This limit leaves space for the legend below the deepest fade.
+    # The lower limit leaves space for the legend below the deepest fade.
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.12 * (high - low), high)
     axes.legend(loc="lower left", ncols=4, frameon=True, framealpha=0.85, edgecolor="none", borderpad=0.2)
 
 
 def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_s: float) -> None:
-    """Draw stacked shares of codewords by the time at which they begin: decoded after 0, 1, ... retransmissions, and
-    lost.
+    """Draw the shares of codewords over their start time, stacked: decoded after 0, 1, ... retransmissions, and lost.
 
     most: Largest number of retransmissions that a codeword can have.
     """
@@ -146,13 +146,13 @@ def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -
     kind is "lost"."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
-    # A billionth is subtracted: a quotient of floats may be slightly above a whole number, and an empty bin would
-    # follow.
+    # A billionth is subtracted, because a quotient of floats may be slightly above a whole number and would add an
+    # empty bin.
     bins = max(1, int(np.ceil(end_s / bin_s - 1e-9)))
     place = np.minimum(found.starts_ns // round(bin_s * 1e9), bins - 1)
     counts = np.bincount(place * (told + 2) + kinds, minlength=bins * (told + 2)).reshape(bins, told + 2)
-    # A bin in which no codeword begins has no shares. The shares of such a bin become 0 because they are divided by 1.
-    # With nan, the whole stack could not be drawn.
+    # If no codeword begins in a bin, its shares are undefined. Dividing by 1 makes them 0. With nan, matplotlib could
+    # not draw the stack at all.
     shares = 100 * counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     names = [*map(str, range(told + 1)), "lost"]
     if most > TOLD_APART:

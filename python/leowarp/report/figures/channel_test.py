@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a run's mobile channel: its figure and section must show the channel that the run had."""
+"""Figure and section of a run's mobile channel: both must show the channel that the run had."""
 
 import json
 import re
@@ -28,7 +28,7 @@ END_S = 4
 
 @pytest.fixture(scope="module")
 def run_path(tmp_path_factory):
-    """Plan and timeline of a run of 6 s that ended after 4 s; no guest is needed."""
+    """Plan and timeline of a run that was planned for 6 s but ended after 4 s; the test needs no guest."""
     path = tmp_path_factory.mktemp("runs") / "mobile"
     path.mkdir()
     scenario = path / "scenario.toml"
@@ -70,7 +70,7 @@ def test_the_figure_has_power_states_codewords_and_goodput_over_the_same_time(vi
     (median,) = [line for line in power.lines if line.get_label() == "median"]
     assert abs(np.median(median.get_ydata()) - np.median(view.realisation.power.level_db + 8)) < 0.5
     assert [text.get_text() for text in codewords.get_legend().get_texts()] == ["0", "1", "2", "3", "lost"]
-    # A bin is a tenth of a second, and every bin contains codewords.
+    # A bin is a tenth of a second, and every bin contains codewords, so the shares add up to 100 %.
     tops = codewords.patches[-1].get_data().values
     assert tops == pytest.approx(np.full(10 * END_S, 100))
     # One byte arrives every 8 us.
@@ -105,7 +105,7 @@ def test_the_section_has_codewords_beside_packets_and_states_beside_the_model(vi
     assert rows["decoded after 2 retransmissions"][1] == "50"
     assert rows["packets sent over the link, by the trace"] == ["100", "25", "25"]
     assert rows["all codewords"][1] == f"{int(outcomes.lost.sum()):,}"
-    # The model is intermediate tree shadowing; these are its share and mean in the line-of-sight state.
+    # The model is intermediate tree shadowing; the two numbers are share and mean of its line-of-sight state.
     assert rows["line of sight"][1::2] == ["39.29", "1.25"]
 
 

@@ -18,11 +18,12 @@ from leowarp.report.figures.manyflows import in_colour, shown_apart
 from leowarp.report.style import COLUMN_IN, new_figure
 from leowarp.report.view import RunView, footer_of
 
-# A single bin of 50 ms is a share of 5e-5 of 1000 s. Smaller shares than this come from one or two bins only.
+# One bin of 50 ms in a run of 1000 s is a share of 5e-5. Smaller shares than `SMALLEST_SHARE` therefore come from one
+# or two bins only.
 SMALLEST_SHARE = 1e-4
 
 NEAR_RATIO = 0.5
-"""A run counts as near the capacity if a tenth of its bins reaches at least this share of it."""
+"""A run counts as near the capacity if a tenth of its bins reaches at least this share of the capacity."""
 
 
 def goodput_cdf(
@@ -31,13 +32,13 @@ def goodput_cdf(
 ) -> Figure:  # fmt: skip
     """Share of time in which goodput is at most a given value (fig. 4).
 
-    The x axis is stretched around the path's capacity. If no run is near the capacity for a tenth of the time, it is
-    stretched around 0.
+    The x axis has most space around the path's capacity. If no run is near the capacity for a tenth of the time, the
+    axis has most space around 0.
 
-    y_scale: {"linear", "log"}. "log" shows rare dips.
+    y_scale: {"linear", "log"}. "log" makes rare dips visible.
     skip_s: Time at the start that is left out (slow start), in s.
     series: {"in_order", "acked", "sacked"}. The definition of goodput: at the receiver, or as the sender knows it.
-    bin_ns: Length of a bin; the shares are shares of bins.
+    bin_ns: Length of a bin; a share is a share of all bins.
     Returns: A figure with one step curve per flow. If there are more flows than lines can distinguish, only those with
         the lowest, median and highest mean are coloured, and the others are grey.
     """
@@ -77,9 +78,9 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
     """Share of time in which the smoothed RTT is above a value, on a logarithmic axis (fig. 5).
 
     skip_s: Time at the start that is left out (slow start), in s.
-    Returns: A figure with one step curve per flow, in which a sample counts until the next one. The axis excludes
-        shares below `SMALLEST_SHARE`.
-    Raises TraceError if no round trip was measured.
+    Returns: A figure with one step curve per flow. Each sample is weighted by the time until the next sample. The axis
+        ends at the share `SMALLEST_SHARE`.
+    Raises TraceError if no round-trip time was measured.
     """
     figure = new_figure(COLUMN_IN, 2.65 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
@@ -89,8 +90,8 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
         frame = frame[frame["t_ns"] >= skip_s * 1e9]
         x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
         if len(x):
-            # The curve starts at 1 at the smallest value. The last step of the curve ends at the axis, because a
-            # logarithmic axis cannot show zero.
+            # The curve starts at 1 at the smallest value. The last step ends at the lower limit of the axis, because a
+            # logarithmic axis cannot show 0.
             axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
                       drawstyle="steps-post", label=label, **style)  # fmt: skip
     if not axes.lines:
@@ -119,7 +120,7 @@ def _names_in(runs: Sequence[RunView]) -> float:
 def _name_lines(
     figure: Figure, axes: Axes, runs: Sequence[RunView], place: Literal["lower left", "lower right"]
 ) -> None:
-    """Add the legend: inside the panel if names are short, above it if they are names of flows."""
+    """Add the legend: inside the panel, or above the panel if its entries are names of flows, which are long."""
     if any(run.flow is not None for run in runs) and len(runs) > 1:
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)
@@ -138,8 +139,8 @@ def _share_axis(axes: Axes, scale: str) -> None:
 
 
 def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray], np.ndarray]) -> list[float]:
-    """The capacity and round numbers, in order of importance. None is closer than 7 % of the axis to a more important
-    one."""
+    """The capacity and round numbers, in order of importance. Each tick is at least 7 % of the axis away from every
+    more important tick."""
     scale = 10.0 ** (np.floor(np.log10(capacity_mbps)) - 1)
     round_numbers = np.array([0, 90, 100, 50, 200, 110, 400, 95, 150, 80, 300, 30, 70, 20, 60]) * scale
     wanted = np.append(np.round(capacity_mbps, 1), round_numbers)
@@ -152,7 +153,7 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
 
 
 def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
-    """Make the axis linear up to about the mean, and logarithmic above. Most bins of a flow that seldom fills its path
+    """Make the axis linear up to about the mean, and logarithmic beyond. Most bins of a flow that seldom fills its path
     are then in the linear part."""
     axes.set_xscale("asinh", linear_width=mean_mbps)
     end_mbps = max(highest_mbps, capacity_mbps) * 1.1
@@ -167,9 +168,9 @@ def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbp
 
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
     """Stretch the axis around the capacity with asinh: 1 Mbit/s near the capacity is as wide as tens of Mbit/s far from
-    it."""
-    # Up to about this distance asinh is linear, and beyond it is logarithmic. For a capacity of 95.64 Mbit/s, the last
-    # Mbit/s takes as much of the axis as the first 57.
+    the capacity."""
+    # Up to about this distance from the capacity, asinh is linear; beyond it is logarithmic. For a capacity of 95.64
+    # Mbit/s, the last Mbit/s below the capacity takes as much of the axis as the first 57.
     width = 0.01 * capacity_mbps
 
     def forward(x: np.ndarray) -> np.ndarray:

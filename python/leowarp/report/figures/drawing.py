@@ -19,16 +19,16 @@ from leowarp.report.style import FORMATS, PAGE_FORMATS, save, styled, without_ru
 from leowarp.report.view import RunView
 
 OnFigure = Callable[[int, int], None]
-"""Function that is called with the number of figures drawn so far and their total."""
+"""Called with the number of figures drawn so far and the total number of figures."""
 
 
 @dataclass(frozen=True)
 class Drawing:
     """Choice of figures and formats.
 
-    names: Names of the figures; by default all for which the runs have data.
-    formats: Formats in addition to those that the page needs.
-    flows: Flows of the first run that the figures show; by default all.
+    names: Names of the figures; by default all figures for which the runs have data.
+    formats: Formats in addition to those that a page needs.
+    flows: Flows of the first run that the figures show; by default all flows.
     change_s: The instant that figures around route changes show.
     on_figure: Called after each figure.
     """
@@ -44,8 +44,7 @@ class Drawing:
 
         Raises ScenarioError if there is no such figure, or if the runs have no data for it.
         """
-        # Names are checked before anything else, because finding out which figures a run can show requires its whole
-        # trace.
+        # Names are checked first, because finding the figures that a run can show requires its whole trace.
         for name in self.names or ():
             if name not in FIGURES:
                 raise ScenarioError(f"there is no figure {name!r:.60}", hint=one_of(name, FIGURES))
@@ -75,7 +74,7 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
 
     folder: Folder for the files; created if it is missing.
     drawing: Choice of figures and formats; by default all figures for which the runs have data, as SVG.
-    Returns drawn: Names of the figures that the folder has now.
+    Returns drawn: Names of the figures that are now in the folder.
     Returns not_drawn: For each figure that could not be drawn, the reason.
     Raises ScenarioError if there is no such figure or format, or if the folder is a symbolic link.
     """
@@ -90,7 +89,7 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
         mine = drawing.flows
         if mine is not None:
             mine = None if FIGURES[name].own_flows else [each for each in mine if each in flows_of(runs[0], name)]
-        # Figures that do not show changes lack this option, and would raise an error.
+        # Figures that do not show changes lack the option `change_s`, and would raise an error.
         at = {"change_s": drawing.change_s} if drawing.change_s is not None and FIGURES[name].around_changes else {}
         try:
             picture = figure(runs, name, flow=mine, **at)
@@ -112,19 +111,19 @@ def _reason(error: TraceError) -> str:
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # If the file exists in another format, this one is drawn again too. Otherwise it would have older numbers than the
-    # new figure.
+    # If the folder has the figure in a further format, that file is drawn again too. If it were not, the file would
+    # keep older numbers than the new figure.
     kinds = [
         kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
     ]
-    # Files for papers have the rules below the figure. The page has the rules only once, and an SVG has them in its
-    # metadata.
+    # Files in other formats, which are for papers, have the rules below the figure. The page shows the rules only once,
+    # and an SVG has them in its metadata.
     for_papers = [kind for kind in kinds if kind not in PAGE_FORMATS]
     if for_papers:
         save(picture, stem, for_papers)
     rules = without_rules(picture)
     save(picture, stem, [kind for kind in kinds if kind in PAGE_FORMATS], rules)
-    # If an SVG has many thousand points, the page embeds a PNG instead.
+    # If an SVG is too large because it has many thousand points, the page embeds a PNG instead.
     if "png" not in kinds and stem.with_name(f"{stem.name}.svg").stat().st_size > LARGEST_SVG_BYTES:
         save(picture, stem, ("png",))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers in a figure, read back from the drawn figure. Each figure of a page has a CSV file with them.
-
-These numbers are taken from matplotlib's artists, not from the tables, so a figure and its file always have the same
+"""The numbers in a figure, read back from the drawn figure. For each figure of a page, a CSV file contains these
 numbers.
+
+The numbers are taken from matplotlib's artists, not from the tables, so a figure and its file always agree.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def figure_data(figure: Figure) -> pd.DataFrame:
     """Table with each point of a figure.
 
     Returns: DataFrame with the columns `COLUMNS`: number of the panel (from 1); name in the legend ("" if it has none);
-        coordinates of the point. `y_low` is the lower end of a bar or a band, and nan for a line. In an image, it is
-        the value of a cell, and `y` is the row.
+        coordinates of the point. `y_low` is the lower end of a bar or a band, and nan for a line. For an image, it is
+        the value of a cell, and `y` is the cell's row.
     """
     frames = []
     for number, axes in enumerate(_panels(figure), 1):
@@ -49,7 +49,7 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]
     for number, axes in enumerate(panels, 1):
-        # If panels share an axis, only the last panel has its label.
+        # Only the last of several panels with a common axis has the axis label.
         x_axis = next((each.get_xlabel() for each in panels[number - 1 :] if each.get_xlabel()), "")
         title = axes.get_title("left") or axes.get_title()
         said = f"# panel {number}: {title}; x: {x_axis}; y: {axes.get_ylabel()}"
@@ -119,14 +119,14 @@ def _of_image(image: AxesImage) -> tuple[str, np.ndarray, np.ndarray, np.ndarray
     left, right, bottom, top = image.get_extent()
     rows, columns = values.shape[:2]
     x = left + (np.arange(columns) + 0.5) * (right - left) / columns
-    # Row 0 is at the top, or with origin "lower" at the bottom.
+    # Row 0 is at the top of the image, or at the bottom if its origin is "lower".
     first, last = (bottom, top) if image.origin == "lower" else (top, bottom)
     y = first + (np.arange(rows) + 0.5) * (last - first) / rows
     return str(image.get_label()), np.tile(x, rows), np.repeat(y, columns), values.reshape(rows * columns, -1)[:, 0]
 
 
 def _filled(values: Any) -> np.ndarray:
-    """Values as floats, with nan where they are masked."""
+    """`values` as floats, with nan where they are masked."""
     return np.asarray(np.ma.filled(np.ma.array(values, dtype=float), np.nan), dtype=float)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no text in a figure overlaps another text or another panel, or is outside, for every figure of every kind
-of run."""
+"""No text in a figure overlaps another text or another panel, or lies outside of the figure. The tests cover every
+figure of every kind of run."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ CASES = {
     "two access links": ("access", "access"),
 }
 THIRDS = ("chain", "jittered", "measured")
-"""Runs with the same figures except for the footer. Each tests a different third of the figures."""
+"""Runs whose figures differ only in the footer. Each of these runs tests a different third of the figures."""
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +73,7 @@ def test_texts_of_every_figure_stand_apart_and_inside(made, case):
         try:
             shown = figure(runs, name)
         except TraceError:
-            # If data are missing, the page has a sentence instead of a figure; another test covers this.
+            # If data are missing, the page has a sentence instead of the figure; another test covers that case.
             continue
         if wrong := troubles(shown):
             found[name] = wrong

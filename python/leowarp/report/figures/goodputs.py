@@ -23,13 +23,13 @@ def goodput_over_time(
     runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
     end_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Goodput over time, with one panel per run and with route changes marked (fig. 6). All flows of a run are in its
-    panel.
+    """Goodput over time, with one panel per run and with route changes marked (fig. 6). A panel shows all flows of its
+    run.
 
     series: {"in_order", "acked", "sacked"}. The definition of goodput: at the receiver, or as the sender knows it.
-    bin_ns: Length of a bin. If there are more than `MOST_BINS` bins, the line shows means of several bins, with their
-        range behind it.
-    start_s, end_s: Part of the run that is shown, in s; by default all of it.
+    bin_ns: Length of a bin. If there are more than `MOST_BINS` bins, the line shows means of several bins, and an area
+        behind it the range of the bins.
+    start_s, end_s: Part of the run that is shown, in s; by default the whole run.
     Raises TraceError if a run has no TCP flow.
     """
     groups = by_run(runs)
@@ -68,22 +68,22 @@ def goodput_over_time(
 
 
 def top_mbps(runs: Sequence[RunView]) -> float:
-    """Upper limit of an axis of goodput over time in Mbit/s; inf if the capacity of a path is unknown or changes.
+    """Upper limit for an axis of goodput over time, in Mbit/s; inf if the capacity of a path is unknown or changes.
 
     When a missing packet arrives, all data behind it arrive as one burst of several times the capacity. The axis
-    excludes such bursts, because otherwise dips would be unreadable: in 60 s of CUBIC over 100 Mbit/s, the highest bin
-    has 390.
+    excludes such bursts, because they would make dips unreadable: in 60 s of CUBIC over 100 Mbit/s, the highest bin has
+    390 Mbit/s.
     """
     return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
 
 
 MOST_BINS = 1_400
-"""A figure that is 7.16 in wide has this number of pixels at 200 per inch. A line of 20,000 bins would look like an
-area, and no dip would be visible."""
+"""Number of pixels of a figure that is 7.16 in wide, at 200 per inch. A line of 20,000 bins would look like an area,
+and no dip would be visible."""
 
 DRAWN_BINS = 400
-"""If there are more bins, this number of means is drawn. Each point is three to four pixels wide, so that the points
-form one line."""
+"""Number of means that are drawn if there are more than `MOST_BINS` bins. Each mean is three to four pixels wide, so
+that the means form one line."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
@@ -93,17 +93,17 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 
 
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
-    """Time and mean of each group of `joined` bins. If the last group is incomplete, it is left out."""
+    """Start time and mean of each group of `joined` bins. An incomplete last group is left out."""
     whole = len(rate) // joined * joined
-    # The mean of an incomplete group would cover a shorter time than the title says.
+    # The mean of an incomplete group would cover a shorter time than the title states.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 
 def _draw(
     axes: Axes, t_s: np.ndarray, rate: np.ndarray, joined: int, name: str, look: dict[str, Any], *, alone: bool
 ) -> None:
-    """Draw one flow: its bins as a line. If there are too many bins, draw their means, and if there is no other flow,
-    also their range behind the line."""
+    """Draw one flow: its bins as a line. If there are too many bins, draw their means; and if `alone`, also their range
+    behind the line."""
     if joined == 1:
         axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
         return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choose the instant at which figures around a route change show several runs. The instant is the same for all runs,
-and follows a documented rule."""
+"""Choose the instant of a route change at which figures show several runs. The instant is the same for all runs, and
+follows a documented rule."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ RULE = (
 
 
 def hits(run: RunView) -> dict[int, tuple[int, int]]:
-    """Numbers of late and lost packets at each route change of a view's flow, by the instant of the change in ns."""
+    """Numbers of late and lost packets at each route change of a view's flow, as a dict from the instant of the change
+    in ns."""
     changes = run.changes
-    # The numbers are null if packets were not followed (observe.truth = false). Here a null just counts as 0 when
-    # instants are compared; no page shows this 0.
+    # The numbers are null if packets were not followed (observe.truth = false). Null counts as 0 when instants are
+    # compared; no page shows this 0.
     late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
     return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 
@@ -39,9 +40,9 @@ def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
 def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
     """Instants sorted by `hits`: the one with the most late packets first, among equals the one with the most lost
     packets, and then the earliest."""
-    # Late packets are compared first, because a change causes them. Most packets lost near it were dropped by a full
-    # queue, independently of the change (docs/concepts/truth.md, "The table of route changes"). Among equals the
-    # earlier instant is first, so that the order of rows does not matter.
+    # Late packets are compared first, because the route change itself causes them. Most packets lost near a change were
+    # dropped by a full queue, independently of the change (docs/concepts/truth.md, "The table of route changes"). Among
+    # equals the earliest instant is first, so that the order of rows does not matter.
     return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
 
 
@@ -52,17 +53,16 @@ def common_instant(views: Sequence[RunView]) -> int | None:
         return None
     each = [hits_of_run(group) for group in by_run(views)]
     runs = {t_ns: sum(t_ns in of_run for of_run in each) for t_ns in sums}
-    # First, the instant must be a change in as many runs as possible. At an instant of a single run, the figure would
-    # show nothing for the other runs.
+    # First, the instant must be a change in as many runs as possible. At an instant at which only one run has a change,
+    # the figure would show nothing for the other runs.
     most = max(runs.values())
     return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
 
 
 def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
-    """The instant in s that a user specifies, either as a time such as "150 s", or as the number of a change of any of
-    the runs, from 1.
+    """The instant in s that a user specifies: a time such as "150 s", or the number of a change of any run, from 1.
 
-    Raises ScenarioError if there is no such change, or if the time is not within all runs.
+    Raises ScenarioError if there is no such change, or if the time is outside of a run.
     """
     views = [view for run in views for view in _flows_of(run)]
     instants = sorted({t_ns for view in views for t_ns in hits(view)})
@@ -83,7 +83,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
             f"cannot show the runs around --change {text}: {error.message}",
             hint="the number of a change, as --change 2, or a time with its unit, as --change '150 s'",
         ) from error
-    # Every figure around the instant has a panel of each run, so the shortest run sets the limit.
+    # Every figure around the instant has a panel for each run, so the shortest run sets the limit.
     end_ns = min(view.metrics.end_ns for view in views)
     if not 0 <= t_ns < end_ns:
         raise ScenarioError(
@@ -94,7 +94,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
 
 
 def sentence(views: Sequence[RunView], change_s: float | None) -> str:
-    """Sentence with the instant that figures around route changes show, and the reason for it; empty if no path ever
+    """Sentence that names the instant that figures around route changes show, and why; empty if no path ever
     changed."""
     if change_s is not None:
         return f"Figures around a change show all runs at {change_s:g} s, as asked for."

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures with more flows than lines can distinguish. Such figures show either bands over all flows over time, or one
-thin grey curve per flow, with the lowest, the median and the highest in colour."""
+"""Figures with more flows than lines can distinguish. Such figures show either bands over all flows, or one thin grey
+curve per flow with the lowest, the median and the highest in colour."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.report.style import BEFORE, line_style
 from leowarp.report.view import MOST_LINES, RunView, by_run, labels, styles
 
 MOST_GREY = 200
-"""Largest number of grey curves. More would look like one grey area, and each curve takes a millisecond and 2 kB of the
+"""Maximum number of grey curves. More curves would look like one grey area, and each curve takes 1 ms and 2 kB of the
 file."""
 
 Named = tuple[RunView, str, dict[str, Any]]
@@ -24,8 +24,8 @@ Named = tuple[RunView, str, dict[str, Any]]
 def shown_apart(runs: Sequence[RunView]) -> bool:
     """Whether each view gets its own line.
 
-    Returns: True for up to `MOST_LINES` views. Also True for any number of views of different runs, because the user
-        named each of them.
+    Returns: True for up to `MOST_LINES` views. True also for any number of views that are all of different runs,
+        because the user named each of these runs.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
@@ -33,12 +33,12 @@ def shown_apart(runs: Sequence[RunView]) -> bool:
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
     """Draw the median and quantiles over the flows, for a series that changes over time.
 
-    axes: Gets three bands and the line of the median, with labels for a legend of four entries.
-    series: sequence of (t_s, value). There is one entry per flow, with float64 arrays of equal length. A flow counts at
-        the instants at which it has a value. Instants are compared with a precision of 1 ns.
+    axes: The function adds three bands and the line of the median to it, with labels for a legend of four entries.
+    series: sequence of (t_s, value). There is one entry per flow, with float64 arrays of equal length. A flow counts
+        only at the instants at which it has a value. Instants are rounded to 1 ns before they are compared.
     """
-    # If instants of two flows are equal in ns, they may still differ in the last bit as seconds. Equal instants would
-    # then form two columns.
+    # Instants of two flows that are equal in ns may differ in the last bit as seconds. Without rounding, they would
+    # form two columns.
     known = [np.round(t_s, 9) for t_s, _ in series]
     grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
     if not len(grid):
@@ -53,8 +53,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     for low, high, colour, words in (
         (0, 1, "#e6eef5", "all flows"), (0.1, 0.9, "#bcd5e8", "middle 80 %"), (0.25, 0.75, "#84b3d4", "middle half")
     ):  # fmt: skip
-        # If a flow has no value at an instant, because it has not begun or has ended, it does not count in the bands
-        # there.
+        # A flow has no value before it begins and after it has ended, and does not count in the bands at such instants.
         least, most = np.nanquantile(values, (low, high), axis=0)
         axes.fill_between(grid, least, most, color=colour, linewidth=0, label=words, zorder=1.5)
     axes.plot(grid, np.nanmedian(values, axis=0), color=BEFORE, linewidth=0.9, label="median flow", zorder=2.5)
@@ -64,15 +63,16 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     """Each view with its label and the style of its curve.
 
     scores: Numbers by which the lowest, the median and the highest view are selected.
-    Returns: list of (view, label, style). If the curves can be distinguished, all are coloured. Otherwise all are grey
-        and only the first has a label. The three selected ones are drawn again in colour on top. At most `MOST_GREY`
-        curves are grey. If there are more, every n-th of the curves sorted by score is drawn, and the label says so.
+    Returns: list of (view, label, style). If there are few enough curves to distinguish, all are coloured. If there are
+        more, all curves are grey, and only the first has a label. The three selected views are drawn again in colour on
+        top. At most `MOST_GREY` curves are grey: with more curves, every n-th of them in the order of the scores is
+        drawn, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
-    # If the number of curves is even, the lower of the two middle ones is used. Each curve then belongs to one flow,
-    # and is never the mean of two.
+    # If the number of curves is even, the median is the lower of the two middle curves. Each coloured curve thus
+    # belongs to one flow, and is never the mean of two flows.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)
@@ -93,13 +93,14 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
 def hit_hardest(
     runs: Sequence[RunView], scores: Sequence[float] | Sequence[tuple[int, int]]
 ) -> tuple[list[RunView], str]:
-    """The views with the highest scores, as many as lines can distinguish. Among equal scores, earlier views are kept.
+    """The views with the highest scores, at most as many as lines can distinguish. Among equal scores, earlier views
+    are kept.
 
-    Returns kept: These views, in their original order.
-    Returns words: Text that says what is shown, for a title, such as "8 of 90 flows"; "" if all are kept.
+    Returns kept: The selected views, in their original order.
+    Returns words: Text for a title that says how many are shown, such as "8 of 90 flows"; "" if all views are selected.
     """
     if shown_apart(runs):
         return list(runs), ""
-    # The original order is restored, so that panels are sorted by the number of the flow and not by score.
+    # The selected views return to their original order, so that panels are sorted by flow number and not by score.
     kept = sorted(sorted(range(len(runs)), key=lambda place: scores[place], reverse=True)[:MOST_LINES])
     return [runs[place] for place in kept], f"{MOST_LINES} of {len(runs)} flows"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that figures of several flows show all of them, say which ones they show, or show their distribution."""
+"""Figures of several flows show all of them, say which ones they show, or show their distribution."""
 
 import numpy as np
 import pytest
@@ -105,5 +105,5 @@ def test_of_more_grey_curves_than_can_be_seen_some_are_drawn_evenly_by_their_sco
     shown = [views.index(view) for view, _, _ in named]
     assert [label for _, label, _ in named][:2] == ["5 of 17 other flows", "_"]
     assert shown == [1, 5, 10, 14, 18, 0, 9, 19]
-    # If there are only a few views, all of them are drawn.
+    # With eight views, all of them are drawn.
     assert len(manyflows.in_colour(views[:8], list(range(8)))) == 8

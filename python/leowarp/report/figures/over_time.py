@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw any series of a run over any part of its time, one panel each: `leowarp report --plot`."""
+"""Draw series of a run over any part of the run's time, one panel per series: `leowarp report --plot`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from leowarp.report.style import PAGE_IN, highest_of, mark_changes, new_figure, 
 from leowarp.report.view import MOST_LINES, RunView, footer_of, labels, styles, worded
 
 MOST_PANELS = 8
-"""This many panels fit below each other on the page of a paper."""
+"""Maximum number of panels, which fit below each other on the page of a paper."""
 
 _SHOWN = {"bit/s": ("Mbit/s", 1e6), "ns": ("ms", 1e6), "us": ("ms", 1e3), "bytes": ("kB", 1e3), "pkts": ("packets", 1)}
-"""Unit of the axis and its size, for each unit of a series."""
+"""For each unit of a series: the unit on the axis, and its size in the series' unit."""
 
 
 def plot(
     runs: Runs, names: Sequence[str], *, flow: int | str | Sequence[int | str] | None = None, from_s: float = 0.0,
     to_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw series over time: one panel per series, one below the other, and one line per flow.
+    """Draw series over time: one panel per series, the panels below each other, and one line per flow.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def plot(
         Names of the series (`leowarp.metrics.SERIES`); a unit may be left out.
     flow : int or str, or a sequence of them, optional
         Flows of each run to draw, by number or name. By default these are all flows that have the series, if there are
-        at most eight.
+        at most eight such flows.
     from_s, to_s : float
         Part of the run's clock that is shown; `to_s` defaults to the end of the run.
 
@@ -121,7 +121,7 @@ _Line = tuple[RunView, str, dict[str, Any], np.ndarray, np.ndarray]
 def _having(series: Series, lines: Sequence[RunView], *, all_of_them: bool) -> list[_Line]:
     """The flows that have the series, among those to be drawn.
 
-    Raises TraceError if no flow has it, or if a requested flow lacks it.
+    Raises TraceError if no flow has the series, or if a requested flow lacks it.
     """
     found = []
     for run, label, style in zip(lines, labels(lines), styles(lines), strict=True):
@@ -144,7 +144,7 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
         # The line starts with the value that is valid at the beginning, and ends with the last value.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
         last = int(np.searchsorted(t_s, until_s, side="right"))
-        # The flow begins after the time shown.
+        # The flow has no value up to the end of the time shown.
         if last == 0:
             continue
         shown_t_s, shown_value = t_s[first:last], value[first:last] / size
@@ -161,12 +161,12 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     words = name.removesuffix("_bytes").removesuffix("_ratio").replace("_", " ")
     axes.set_ylabel(f"{words},\n{shown}" if shown else words)
     if series.words:
-        # States have no magnitude. Only the states that occur are on the axis, one per tick.
+        # The numbers of states have no magnitude. The axis has one tick for each state that occurs.
         axes.set_yticks(sorted(met), [series.word(number) for number in sorted(met)])
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return
     if axes.get_ylim()[0] > 0.5 * axes.get_ylim()[1]:
-        # All values are far from 0, for example those of a path's delay. On an axis from 0, their changes would be
-        # invisible.
+        # All values are far from 0, for example those of a path's delay. On an axis from 0, changes of such values
+        # would be invisible.
         return
     axes.set_ylim(0, 1.06 * highest_of(axes))

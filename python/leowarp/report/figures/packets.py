@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packet-level diagram of a real route change (fig. 2): when each packet left and arrived, and on which path."""
+"""The packet diagram of one route change in a run (fig. 2): when each packet left and arrived, and on which path."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new
 from leowarp.report.view import RunView, footer_of, worded
 
 MARKS = 110
-"""Number of marks of a kind that can be distinguished on a page. If there are more, only every second, third, ... is
-drawn."""
+"""Number of marks of one kind that a reader can distinguish on a page. If there are more marks, only every second,
+third, ... mark is drawn."""
 
 TRACKS = 60
-"""Number of packets drawn as a line from sending to arrival: enough to show both slopes, and few enough to leave
+"""Number of packets drawn as a line from sending to arrival: enough lines to show both slopes, and few enough to leave
 gaps."""
 
 NEAR_S = 1.0
-"""A change is drawn only if a packet was sent at most this long before or after it. While a sender waits for a timeout,
-it sends nothing for seconds."""
+"""A change is drawn only if a packet was sent at most this long before or after the change. While a sender waits for a
+timeout, it sends nothing for seconds."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class _Around:
         return self.data[truths(self.data["is_late"])]
 
     def numbered_from(self, zero: float) -> _Around:
-        """The same packets, numbered from another packet."""
+        """The same packets, numbered from sequence number `zero`."""
         return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
 
     def frame(self) -> tuple[float, float, float, float]:
@@ -55,7 +55,7 @@ class _Around:
 
     def draw(self, axes: Axes, limits: tuple[float, float, float, float]) -> None:
         low, high, left_ms, right_ms = limits
-        # The limits are set first, because marks outside them do not count when marks are reduced.
+        # The limits are set first: marks outside them do not count when `_thinned` reduces the marks.
         axes.set_xlim(left_ms, right_ms)
         axes.set_ylim(low, high)
         _draw(axes, self.data, self.acks, self.t_ns, self.zero, self.mss)
@@ -65,9 +65,9 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     """Sequence number over time around one route change: packets sent, packets that arrived on the old and on the new
     path, late packets, retransmissions, and ACKs.
 
-    Only one flow is shown. If there are several, it is the one with the most late packets.
+    The diagram shows one flow. If there are several flows, it is the one with the most late packets.
 
-    change_s: Instant of the change to show; by default that with the most late packets.
+    change_s: Instant of the change to show; by default the change with the most late packets.
     Raises TraceError if the packets around the change were not stored.
     """
     run = hardest_hit(runs, change_s)
@@ -89,10 +89,10 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
 def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: float) -> Figure:
     """`packet_diagram` of the same change in several runs, side by side, with the same numbers and axes.
 
-    runs: Runs that are equal up to the change, so that a packet has the same number in all of them. Number 0 is the
-        first late packet of the first run.
-    names: Names of the runs, used as titles of the panels.
-    Raises TraceError: The errors of `packet_diagram`.
+    runs: Runs that are equal up to the change, so that a packet has the same number in each run. Number 0 is the first
+        late packet of the first run.
+    names: Names of the runs, which become titles of the panels.
+    Raises TraceError for the same reasons as `packet_diagram`.
     """
     t_ns = round(change_s * 1e9)
     everything = [_around(run, t_ns) for run in runs]
@@ -107,7 +107,7 @@ def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: f
         axes.set_title(f"{name}: {len(around.late)} packets overtaken", loc="left")
         axes.set_xlabel(worded(runs, "time after the route change, ms"))
     panels[0].set_ylabel("packet number")
-    # Legend entries come from all panels, so that marks of only one panel are included.
+    # Legend entries are collected from all panels, because a mark may occur in only one of them.
     marks = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(marks.values(), marks.keys(), loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
@@ -142,12 +142,12 @@ def _around(run: RunView, t_ns: int) -> _Around:
 def _frame(
     data: pd.DataFrame, late: pd.DataFrame, again: pd.DataFrame, t_ns: int, zero: float, mss: float
 ) -> tuple[float, float, float, float]:
-    """Limits of the axes. The limits include the overtaken packets, the packets that overtook them, and the first
+    """Limits of the axes. The limits include the late packets, the packets that overtook them, and the first
     retransmissions."""
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()
-        # With a small window, no packet may be this close to the change. The limit then includes the nearest packet and
-        # the packets of about one round trip around it.
+        # With a small window, there may be no packet within 60 ms of the change. The limit then includes the nearest
+        # packet and the packets of about one round trip around it.
         reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
         near = data[away_ns < reach_ns]
         low, high = float(near["number"].min()), float(near["number"].max())
@@ -156,12 +156,12 @@ def _frame(
     last_late_ns = float(late["received_ns"].max())
     overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
     number_late = (late["seq"] - zero) / mss
-    # Without this minimum, a few late packets would fill the height, and the packets around them would be outside.
+    # Without the minimum of 10, a few late packets would fill the height, and the packets around them would be outside.
     spread = max(float(number_late.max()), 10.0)
     high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
     resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]
-    # The limit need not include the last retransmission. If that one was repeated after a timeout, the change would be
-    # compressed into a corner.
+    # The latest tenth of the retransmissions may lie outside of the axis. If the last packet was retransmitted again
+    # after a timeout, an axis up to it would compress the change into a corner.
     end_ns = max(last_late_ns, float(resent["received_ns"].quantile(0.9)) if len(resent) else 0.0)
     left = (float(late["sent_ns"].min()) - t_ns) / 1e6
     right = (end_ns - t_ns) / 1e6
@@ -175,7 +175,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
     number = data["number"].to_numpy()
     late, again = truths(data["is_late"]), truths(data["is_retransmission"])
     lost = np.isnan(received)
-    # The time at which a packet left determines its path: packets from the change on take the new path.
+    # The time at which a packet left determines its path: packets sent at or after the change take the new path.
     old = sent < 0
     near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
     for index in near[:: max(len(near) // TRACKS, 1)]:
@@ -201,14 +201,15 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
         axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, zorder=4, label="lost", ls="none")
     arrived = acks[acks["received_ns"].notna() & acks["ack"].notna()].sort_values("received_ns", kind="stable")
     if len(arrived):
-        # ACKs are overtaken as well, but the sequence number that the sender knows to be acknowledged never decreases.
+        # ACKs are overtaken too, but the highest sequence number that the sender knows to be acknowledged never
+        # decreases.
         level = (np.maximum.accumulate(floats(arrived["ack"])) - zero) / mss
         axes.step((floats(arrived["received_ns"]) - t_ns) / 1e6, level, where="post", color="#444444", linewidth=0.9,
                   linestyle="--", label="acknowledged at the sender", zorder=2)  # fmt: skip
 
 
 def _thinned(keep: np.ndarray) -> np.ndarray:
-    """Keep every n-th of the selected marks, so that at most about `MARKS` remain."""
+    """Every n-th of the selected marks, so that about `MARKS` remain; `keep` is the mask of the selected marks."""
     chosen = np.flatnonzero(keep)
     few = np.zeros(len(keep), dtype=bool)
     few[chosen[:: -(-len(chosen) // MARKS) or 1]] = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the longest queues of many pairs of stations are found without computing all of them."""
+"""The longest queues of many pairs of stations are found without computing the queues of every pair."""
 
 from types import SimpleNamespace
 

@@ -29,11 +29,12 @@ OVER_TIME = (
 
 
 def reordering_densities(runs: Sequence[RunView]) -> Figure:
-    """RD, RBD, n-reordering and extents of each flow over the whole run. If there are many flows, those with the most
-    late packets are shown.
+    """RD, RBD, n-reordering and extents of each flow over the whole run. If there are many flows, the flows with the
+    most late packets are shown.
 
     Returns: A figure with four panels about first transmissions: reorder density and buffer-occupancy density (RFC
-        5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above them says what RD leaves out.
+        5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above the panels says how many
+        packets RD leaves out.
     Raises TraceError if reordering was not measured, or if no packet was reordered.
     """
     runs, rows, chosen = _chosen(runs)
@@ -82,7 +83,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
             if len(windows):
                 axes.plot(*_levels(windows, column), label=f"{label}, windows", **style)
             wide = {"linewidth": 2.6, "color": style["color"], "solid_capstyle": "butt", "alpha": 0.55}
-            # If it has no points, an unclipped line is placed at the lower left corner of the figure.
+            # Without points, an unclipped line would be placed at the lower left corner of the figure.
             if len(around):
                 axes.plot(*_levels(around, column), zorder=2.5, clip_on=False, **wide)
     if not found:
@@ -106,7 +107,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
         words = worded(runs, "around a route change")
         handles.append(Line2D([], [], linewidth=2.6, alpha=0.55, color=colour, label=words))
     if len(runs) > 1:
-        # Names of flows are too long for the space beside a title.
+        # Names of flows are long and do not fit beside a title.
         legend_below(panels[-1], handles, [str(handle.get_label()) for handle in handles], ncols=2)
     else:
         panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
@@ -119,22 +120,22 @@ def _flow(run: RunView) -> int:
 
 
 def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], str]:
-    """Views to draw, the row of each, and a line of text about the views that are left out. Flows of one run without a
-    late packet are left out. If there are still more flows than lines can distinguish, those with fewer late packets
-    are left out too.
+    """Views to draw, each view's row of the reordering table, and a line of text about the views left out. Flows
+    without a late packet are left out if there are several flows per run. If more flows remain than lines can
+    distinguish, those with fewer late packets are left out too.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
     if not some or len(runs) == len(by_run(runs)):
         return list(runs), rows, ""
-    # Views are selected by their late packets, but drawn in the order of their numbers.
+    # Views are selected by the number of late packets, but drawn in their original order.
     most = sorted(sorted(some, key=lambda place: -rows[place]["reordered_pkts"])[:MOST_LINES])
     what = f"{len(most)} of {len(runs)} flows: those with the most reordered packets ({len(some)} had any)"
     return [runs[place] for place in most], [rows[place] for place in most], what if len(most) < len(runs) else ""
 
 
 def _whole_runs(runs: Sequence[RunView]) -> list[pd.Series]:
-    """The row for the whole run, for each view's flow."""
+    """For each view, the row of the reordering table that covers the whole run."""
     places: dict[int, dict[int, int]] = {}
     rows = []
     for run in runs:
@@ -171,18 +172,19 @@ def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, A
 
 
 def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """A horizontal line for each row, from its start to its end. Rows that follow each other directly are joined."""
+    """Points of a line with a horizontal piece for each row, from the row's start to its end. Rows that follow each
+    other directly are connected."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
-    # nan interrupts the line: nothing was measured between two windows that do not meet.
+    # nan interrupts the line between two windows that do not meet, because nothing was measured between them.
     follows = np.append(start[1:] == end[:-1], False) if len(rows) else np.zeros(0, dtype=bool)
     t_s = np.stack([start, end, end], axis=1).ravel()
     return t_s, np.stack([value, value, np.where(follows, value, np.nan)], axis=1).ravel()
 
 
 def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[pd.Series], chosen: str) -> None:
-    """Write a text above the figure. The text says which flows are shown, and how many packets RD leaves out because
-    their displacement exceeds the threshold."""
+    """Write a text above the figure: which flows it shows, and how many packets RD leaves out because their
+    displacement exceeds the threshold."""
     lines = [
         f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
         f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "
@@ -196,8 +198,8 @@ def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[
 
 
 def _footer(runs: Sequence[RunView]) -> str:
-    # RD and RBD are defined only together with their threshold (RFC 5236, 3.4 and 3.9), so the threshold is below each
-    # figure.
+    # RD and RBD are defined only together with their threshold (RFC 5236, 3.4 and 3.9), so every figure names the
+    # threshold.
     thresholds = dict.fromkeys(f"{run.plan.observe.reordering_threshold_pkts} packets" for run in runs)
     return f"reordering: first transmissions; threshold of RD and RBD: {' | '.join(thresholds)} · {footer_of(runs)}"
 

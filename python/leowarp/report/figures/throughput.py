@@ -26,7 +26,7 @@ def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, *
     """Draw the goodput of a flow, in order at the receiver, as a line.
 
     axes: Axes to draw into, in s and Mbit/s.
-    bin_s: Length of a bin in s; its value is drawn at its middle.
+    bin_s: Length of a bin in s; the bin's goodput is drawn at its middle.
     **style: Style of the line: color, label, linestyle.
     """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
@@ -36,14 +36,14 @@ def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, *
 def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
     """Draw the payload rate that the slowest link of a flow's path allows, as an area.
 
-    bin_s: Length of a bin in s; its value is the mean capacity in the bin.
+    bin_s: Length of a bin in s; the mean capacity in the bin is drawn.
     **style: Style of the area: color, label, zorder.
-    Returns: Mean over the run in Mbit/s. If no link has a rate limit, None, and nothing is drawn.
+    Returns: Mean over the run in Mbit/s. If no link has a rate limit, the result is None, and nothing is drawn.
     """
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     bin_ns = round(bin_s * 1e9)
-    # Only whole bins are used. An incomplete bin at the end of the run would have another weight in the mean.
+    # Only whole bins are used. An incomplete bin at the end of the run would have a wrong weight in the mean.
     edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
     share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.ip_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
@@ -89,11 +89,11 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
 
 
 def flow_shares(runs: Sequence[RunView]) -> Figure:
-    """Goodput of each TCP flow in each second, and below it Jain's index over the competing flows.
+    """Goodput of each TCP flow in each second; below, Jain's index over the competing flows.
 
     Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
         is the goodput of each of n competing flows. The index is 1 if all are equal, and 1/n (the dotted line) if one
-        flow has everything. If there are several groups of competing flows, the smallest index is drawn.
+        flow has everything. If there are several groups of competing flows, the smallest of their indexes is drawn.
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:
@@ -124,17 +124,17 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         whole = "" if index is None else f", while they compete: {index:.3f}"
         above.set_title(f"{label}: {len(flows)} flows", loc="left", pad=3)
         above.set_ylabel("goodput, Mbit/s")
-        # This margin leaves space for the legend above the lines.
+        # The upper limit leaves space for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        # With many short flows, there may be no second in which several lived. The band is then empty, and an empty
-        # legend would give a warning.
+        # With many short flows, there may be no second in which several flows were active. No band is drawn then, and
+        # an empty legend would give a warning.
         if above.get_legend_handles_labels()[0]:
             above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
-        # The smallest possible index of n flows (Jain, Chiu and Hawe, DEC-TR-301, 1984), which occurs if one of them
-        # has everything. If flows compete in several groups, there is no single n.
+        # 1/n is the smallest possible index of n flows (Jain, Chiu and Hawe, DEC-TR-301, 1984), reached if one flow has
+        # the whole goodput. If flows compete in several groups, n differs between the groups.
         if index is not None:
             count = frame.loc[frame["jain_index"].notna(), "flow"].nunique()
             below.axhline(1 / count, color="#888888", linewidth=0.6, linestyle=":")

@@ -15,22 +15,22 @@ from leowarp.timeline.channel import Realisation
 from leowarp.timeline.channel.statistics import state_rows
 
 LINK = (SATELLITE, TERMINAL)
-"""The link with fading."""
+"""The link whose channel fades."""
 
 
 def channel_section(view: RunView, pictures: str) -> str:
     """HTML with the figure, the outcomes of codewords and packets, and the shares of the states.
 
     pictures: HTML of the figure.
-    Returns: "" if there is no mobile channel. One sentence if the channel cannot be recomputed.
+    Returns: "" if there is no mobile channel. The result is one sentence if the channel cannot be recomputed.
     """
     mobile = view.mobile
     if mobile is None:
         return ""
     try:
         found = view.realisation
-    # The channel is recomputed from the plan and compared with the timeline. If an older version made the timeline,
-    # they may differ.
+    # The channel is recomputed from the plan and compared with the timeline. The two may differ if an older version
+    # made the timeline.
     except TraceError as error:
         return f"<p>{html.text(error.message)}.</p>"
     return pictures + _codewords(mobile, found) + _losses(view, found) + _states(mobile, found)
@@ -58,14 +58,13 @@ def _losses(view: RunView, found: Realisation) -> str:
     links = view.metrics.links
     mine = links[(links["a"] == LINK[0]) & (links["b"] == LINK[1])]
     for link in mine.itertuples(index=False):
-        # Some packets are never sent over the channel: those that still wait when the run ends, and those dropped
-        # earlier.
+        # Packets that still wait when the run ends, or were dropped earlier, are never sent over the channel.
         sent = int(link.offered_pkts) - int(link.dropped_queue_pkts) - int(link.dropped_down_pkts)
         dropped = int(link.dropped_loss_pkts)
         rows.append(["packets sent over the link, by the trace", sent, dropped, 100 * dropped / sent if sent else None])
     caption = (
-        "Lost on the link from satellite to terminal. Packets are no even sample of the codewords: TCP sends less "
-        "after losses, so most of its packets meet the channel while it is good."
+        "Lost on the link from satellite to terminal. Packets are not an even sample of the codewords: TCP sends less "
+        "after losses, so most of its packets are sent while the channel is good."
     )
     return html.table(caption, ["", "number", "lost", "lost, %"], rows)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about the actions of `[cures]`: each of its tables with units, and with words for reasons and
-events."""
+"""Section of a run's page about the actions of `[cures]`: each table of actions, with units, and with words for reasons
+and events."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from leowarp.report import html
 from leowarp.report.view import RunView
 
 MOST_ROWS = 300
-"""Largest number of rows of a table, because more would make the page several megabytes large. The run's own tables
-contain all rows."""
+"""Maximum number of rows of a table, because more rows would make the page several megabytes large. The run's own
+tables contain all rows."""
 MOST_OPEN = 12
-"""Number of rows that are visible without unfolding."""
+"""Number of rows that are visible before the reader unfolds the table."""
 
 _AT = {"t_ns": ("at, s", 1e9)}
 _SWITCHED = {
@@ -49,26 +49,26 @@ _ORDERED = {
     "waiting_max_bytes": ("most at once, kB", 1e3),
     "longest_ns": ("longest, ms", 1e6),
     "given_up_pkts": ("given up", 1),
-    "late_pkts": ("came after that", 1),
+    "late_pkts": ("arrived after that", 1),
 }
 _NODES = {
-    "held_max_bytes": ("held at once at most, kB", 1e3),
+    "held_max_bytes": ("delayed at once at most, kB", 1e3),
     "held_max_at_ns": ("first at, s", 1e9),
-    "held_pkts": ("held at the end", 1),
-    "signals_pkts": ("sent of its own", 1),
-    "signals_bytes": ("these, bytes", 1),
+    "held_pkts": ("still delayed at the end", 1),
+    "signals_pkts": ("markers and notices", 1),
+    "signals_bytes": ("markers and notices, bytes", 1),
 }
 _REFUSALS = {
-    "no_old_way": "the link before leads there no more",
-    "same_way": "the link before leads back to this node",
-    "no_time": "the ways meet behind a link without delay and rate",
-    "in_flight": "some fly over the link before, and the new way is shorter",
+    "no_old_way": "the previous link no longer leads there",
+    "same_way": "the previous link leads back to this node",
+    "no_time": "the paths meet behind a link without delay and rate",
+    "in_flight": "packets are in flight on the previous link, and the new path is shorter",
 }
 _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
 def cures_section(view: RunView) -> str:
-    """HTML of the section; "" if the nodes of the run do nothing at route changes."""
+    """HTML of the section; "" if the run's nodes take no action at route changes."""
     return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
 
 
@@ -81,11 +81,11 @@ def _switches(view: RunView) -> str:
         return ""
     frame = view.run.switches()
     if len(frame) == 0:
-        return "<p>No entry of a node went over to another link while packets waited or flew before it.</p>"
+        return "<p>No node changed to another link while packets waited or were in flight on the previous one.</p>"
     cures = view.document.get("cures", {})
     copies = cures.get("duplicate", "off") != "off"
     columns = _COPIED if copies else _SWITCHED
-    # A table written by an older version lacks the reasons.
+    # Tables of older versions lack the reasons.
     told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
         [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
@@ -94,13 +94,13 @@ def _switches(view: RunView) -> str:
     because = "no copies because" if copies else "not all moved because"
     header = [*_ENTRY, *_titles(columns), *([because] if told else [])]
     said = (
-        "Copied: packets that went over the new link, and copies of which went over the one before."
+        "Copied: packets that went over the new link and were also sent over the previous one."
         if copies
-        else "Moved: packets that waited at the link before and were handed to the new one. Held back: until those "
-        "that left before would have arrived first."
+        else "Moved: packets that waited at the previous link and were handed to the new one. Delayed: packets that "
+        "waited until earlier ones would have arrived."
     )
     left = frozenset(range(1, len(_ENTRY))) | ({len(header) - 1} if told else set())
-    return _table(f"Entries of nodes that went over to another link. {said}", header, rows, left, len(frame), "entries")
+    return _table(f"Changes of nodes to another link. {said}", header, rows, left, len(frame), "entries")
 
 
 def _merges(view: RunView) -> str:
@@ -108,15 +108,15 @@ def _merges(view: RunView) -> str:
         return ""
     frame = view.run.merges()
     if len(frame) == 0:
-        return "<p>No entry of a node went over to another link, so that no marker was sent.</p>"
+        return "<p>No node changed to another link, so no marker was sent.</p>"
     rows = [
         [*_entry(view, row), _end(view, row.new_direction, 1), *_numbers(row, _MERGED), _refusal(row.refused)]
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]
-    header = [*_ENTRY, "ways meet at", *_titles(_MERGED), "no marker because"]
+    header = [*_ENTRY, "paths meet at", *_titles(_MERGED), "no marker because"]
     caption = (
-        "Markers behind the last packet by the link before, and the node where both ways meet: there packets by the "
-        "new way wait for the marker."
+        "Markers follow the last packet on the previous link. At the node where both paths meet, packets of the new "
+        "path wait for the marker."
     )
     left = frozenset((*range(1, len(_ENTRY) + 1), len(header) - 1))
     return _table(caption, header, rows, left, len(frame), "markers")
@@ -127,16 +127,16 @@ def _notices(view: RunView) -> str:
         return ""
     frame = view.run.notices()
     if len(frame) == 0:
-        return "<p>No host was told of a route change.</p>"
+        return "<p>No host received a notice of a route change.</p>"
     rows = [
         [html.number(row.t_ns, 1e9), _end(view, row.to_direction, 0), station_of(row.told_host),
          station_of(row.destination_host), _what(row), *_numbers(row, _NOTICED)]
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]  # fmt: skip
-    header = [_AT["t_ns"][0], "told by", "told", "of the way to", "what", *_titles(_NOTICED)]
+    header = [_AT["t_ns"][0], "sent by", "sent to", "path to", "notice", *_titles(_NOTICED)]
     caption = (
-        "Notices of route changes. Delays are those of the links from host to host; the wait is how long loss "
-        "detection is to be held, 0: nothing is late."
+        "Notices of route changes. Delays are the sums of the links from host to host. The wait is the time for which "
+        "hosts must delay loss detection; 0: no packet is late."
     )
     return _table(caption, header, rows, frozenset(range(1, 5)), len(frame), "notices")
 
@@ -154,8 +154,9 @@ def _orders(view: RunView) -> str:
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]
     header = ["numbered at", "received at", "stream", *_titles(columns)]
-    caption = "Streams of packets that one station numbered." + (
-        " Another put them in order (RFC 9550). Given up: it had not come when one behind it had waited its time."
+    caption = "Streams of packets that one station numbered. " + (
+        "The other station put them in order (RFC 9550). Given up: a packet that had not arrived when a later one had "
+        "waited for the longest time."
         if orders
         else ""
     )
@@ -170,8 +171,8 @@ def _nodes(view: RunView) -> str:
         return ""
     rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(MOST_ROWS).itertuples(index=False)]
     caption = (
-        "What nodes held back, before and behind all their links together, and the markers and notices that they sent, "
-        "as Ethernet frames."
+        "Bytes that nodes delayed, before and behind all their links together, and the markers and notices that they "
+        "sent, as Ethernet frames."
     )
     return _table(caption, ["node", *_titles(_NODES)], rows, frozenset((0,)), len(frame), "nodes")
 
@@ -180,7 +181,7 @@ _ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for pack
 
 
 def _entry(view: RunView, row: Any) -> list[object]:
-    """A change of a node's route: when it was, from which link to which, and for the packets of which station."""
+    """Cells for a change of a node's route: instant, old and new link, and the station whose packets are affected."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
@@ -192,7 +193,7 @@ def _end(view: RunView, direction: Any, side: int) -> str | None:
 
 
 def _refusal(refused: Any) -> str | None:
-    # A reason that only a newer version knows has no sentence here.
+    # A reason that only newer versions have appears as its number.
     return None if pd.isna(refused) else _REFUSALS.get(str(refused), str(refused))
 
 
@@ -213,7 +214,7 @@ def _folded(table: str, count: int, what: str) -> str:
 
 
 def _numbers(row: Any, columns: Mapping[str, tuple[str, float]]) -> list[float | int | None]:
-    # A table written by an older version lacks the newest columns.
+    # Tables of older versions lack the newest columns.
     known = set(row._fields)
     return [html.number(getattr(row, name), unit) if name in known else None for name, (_, unit) in columns.items()]
 

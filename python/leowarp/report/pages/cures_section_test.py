@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the actions of `[cures]` on the page of a run."""
+"""Actions of `[cures]` on the page of a run."""
 
 import re
 
@@ -33,7 +33,7 @@ NODE = {"node": 1, "held_pkts": 0, "held_bytes": 0, "held_max_bytes": 24_224, "h
 
 @pytest.fixture
 def cured(tmp_path):
-    """A function that writes the run with these tables and returns the section."""
+    """A function that writes the run with the tables in its arguments, and returns the section."""
 
     def section(cures="", **tables):
         path = write_synthetic_run(tmp_path / "run", PLAN_TOML + cures)
@@ -85,25 +85,25 @@ def test_copies_and_why_there_are_none_are_told(cured):
     refused = SWITCH | {"copied_pkts": None, "copied_bytes": None, "refused": 2}
     order = ORDER | {"eliminated_pkts": 15}
     found = cells(cured('\n[cures]\nduplicate = "200 ms"\n', switches=[copied, refused], orders=[order]))
-    assert {"copies, kB", "16", "16.67", "the link before leads back to this node"} <= set(found)
+    assert {"copies, kB", "16", "16.67", "the previous link leads back to this node"} <= set(found)
     assert found.count("second copies discarded") == 1
     assert {"15", "60,000"} <= set(found)
-    # No packet was held, moved or resequenced.
+    # In this run no packet was held, moved or resequenced.
     assert not {"held back", "moved", "given up"} & set(found)
 
 
 def test_a_marker_names_the_node_where_it_was_waited_for_or_why_there_is_none(cured):
     found = cells(cured(merges=[MERGE, {name: MERGE.get(name) for name in list(MERGE)[:4]} | {"refused": 3}]))
-    assert {"ways meet at", "21", "17", "24.22", "7.25"} <= set(found)
-    assert "the ways meet behind a link without delay and rate" in found
-    assert "No entry of a node" in cured(merges=[])
+    assert {"paths meet at", "21", "17", "24.22", "7.25"} <= set(found)
+    assert "the paths meet behind a link without delay and rate" in found
+    assert "No node changed" in cured(merges=[])
 
 
 def test_a_notice_says_who_was_told_what_and_whether_it_was_true_and_sent(cured):
     untrue = NOTICE | {"is_false": True, "is_lost": True, "sent_ns": None}
     found = cells(cured(notices=[NOTICE, untrue]))
     assert {"Tokyo", "Madrid", "a change", "45.28", "46.88", "111.9", "a change that there is not, lost"} <= set(found)
-    assert "No host was told" in cured(notices=[])
+    assert "No host received" in cured(notices=[])
 
 
 def test_nodes_are_told_with_what_they_held_and_sent(cured):
@@ -116,4 +116,4 @@ def test_a_run_without_cures_has_no_such_section(cured):
 
 
 def test_cures_that_had_nothing_to_do_are_said_to_have_had_nothing(cured):
-    assert "No entry of a node" in cured(switches=[])
+    assert "No node changed" in cured(switches=[])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences between compared runs, which come first on their page: plan keys, modules, kernels, versions."""
+"""Differences between compared runs, which come first on the page of a comparison: plan keys, modules, kernels,
+versions."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from leowarp.results.differences import causes, condensed, said
 from leowarp.results.run import Run
 
 MOST_ROWS = 12
-"""If there are more rows, the others are folded."""
+"""Further rows are folded."""
 
 
 def difference_section(runs: Sequence[RunView]) -> str:
@@ -28,7 +29,7 @@ def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collecti
     if not found:
         return '<p class="quiet">The same plan, modules, kernel and version.</p>\n'
     rows = [[each.key, *(said(value) for value in each.values)] for each in found]
-    words = "What differs; all else in plans, modules, kernels and versions is the same"
+    words = "Differences; everything else in plans, modules, kernels and versions is the same"
     table = html.table(words, ["", *names], rows, left=frozenset(range(len(runs) + 1)))
     if len(rows) > MOST_ROWS:
         return f"<details><summary>What differs: {len(rows)} keys</summary>{table}</details>\n"

@@ -23,7 +23,7 @@ FIGURES_FOLDER = "figures"
 def write_group_comparison(
     groups: Sequence[Group], out_dir: str | Path, *, formats: Sequence[str] = FORMATS, command: str | None = None
 ) -> Path:
-    """Write one page that shows groups of runs side by side. Return its path.
+    """Write one page that shows groups of runs side by side, and return the page's path.
 
     groups: At least two groups.
     out_dir: Folder for `index.html` and `figures/`.
@@ -41,7 +41,7 @@ def write_group_comparison(
     for name, (title, _, _) in GROUP_FIGURES.items():
         try:
             save(group_figure(views, name), folder / FIGURES_FOLDER / name, formats)
-        # If a group lacks the data of one figure, the page is still written.
+        # The page is written even if a group lacks the data of one figure.
         except TraceError as error:
             not_drawn.append(f"<li>{html.text(title)}: {html.text(error.message)}</li>")
         else:
@@ -70,8 +70,8 @@ def write_group_comparison(
     ]
     firsts = [group.runs[0] for group in groups]
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Groups are compared by their first runs. The seeds of the first runs may differ, as seeds within a group do, so
-    # the seed does not count as a difference.
+    # Groups are compared by their first runs. The seeds of these runs may differ like any seeds, so the seed does not
+    # count as a difference.
     body += difference_table(firsts, names, but=("run.seed",))
     body += html.navigation((part[0], part[1]) for part in parts)
     body += "".join(html.section(*part) for part in parts)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interactive chart on the page: goodput, window, smoothed RTT and queue over a common time axis, with zoom.
 
-`chart.js`, 150 lines of our own, draws the chart. With plotly.js, every page would have 5 MB, and a study has about two
-dozen pages.
+`chart.js`, 150 lines of leowarp's own, draws the chart. plotly.js would add 5 MB to every page, and a study has about
+two dozen pages.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from leowarp.report.style import OKABE_ITO
 from leowarp.report.view import MOST_LINES, RunView, labels, styles
 
 POINTS = 40_000
-"""Largest number of points of a line, which is more than a screen can show. If there are more flows than lines can
-distinguish, all lines together have at most as many points as eight full lines."""
+"""Maximum number of points of a line, which is more than a screen can show. With more than `MOST_LINES` flows, all
+lines together have at most as many points as `MOST_LINES` full lines."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
 
 def chart(runs: Sequence[RunView], element: str) -> str:
-    """HTML of one chart. The chart must be followed by `library()` on the page.
+    """HTML of one chart. The page must contain `library()` after its last chart.
 
-    runs: Views of TCP flows. Each gets one line in each of the four `ROWS`. If there are more than `MOST_LINES`, the
-        flows with the lowest, the median and the highest mean goodput are shown first, and the reader can choose
-        others. For this choice, flows that lived less than half as long as the longest one do not count.
+    runs: Views of TCP flows. Each view gets one line in each of the four `ROWS`. If there are more than `MOST_LINES`,
+        the flows with the lowest, the median and the highest mean goodput are shown first, and the reader can choose
+        others. The selection ignores flows that lived less than half as long as the longest one.
     element: Id of the chart on the page.
     Returns: The chart. A row is left out if all its lines are 0 or have no data; the page lists such rows. If no row
         remains, the result is "".
     """
-    # The limit keeps the page small: a line of 40,000 points has 213 kB in base64.
+    # The limit keeps the page small: a line of 40,000 points takes 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
     queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
     lines = [_series(run, most, queues) for run in runs]
@@ -55,7 +55,7 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     empty = [ROWS[row].split(",")[0] for row in range(len(ROWS)) if row not in rows]
     means = [run.metrics.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
     order = sorted(range(len(runs)), key=lambda place: means[place])
-    # Flows that ended at once have no line.
+    # A flow that ended at once has no line.
     lives = [_life_ns(run) for run in runs]
     order = [place for place in order if lives[place] >= max(lives) / 2]
     first = list(dict.fromkeys([order[0], order[(len(order) - 1) // 2], order[-1]]))
@@ -72,7 +72,7 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
         "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
     }
-    # "</script" would end the script wherever it occurs, and after "<!--" the real end would be ignored.
+    # "</script" in the data would end the script, and after "<!--" the real end would be ignored.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     left_out = f'<p class="quiet">0 in the whole run, or not recorded: {", ".join(empty)}.</p>\n' if empty else ""
     return (
@@ -91,12 +91,12 @@ def _whose(runs: Sequence[RunView]) -> str:
 
 
 def library() -> str:
-    """The script that draws all charts which precede it. A page needs it once."""
+    """The script that draws all charts before it. A page needs the script once."""
     return own_script("chart.js")
 
 
 def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:
-    # A run without sampling still has one sample: the last one of a socket.
+    # Even a run without sampling has one sample per socket: the last one.
     return len(t_s) > 1 and bool(np.any(np.nan_to_num(value)))
 
 
@@ -106,8 +106,8 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
         return {"t0": 0.0, "dt": 1.0, "y": ""}
     step = float(np.min(np.diff(t_s)))
     place = np.round((t_s - t_s[0]) / step).astype("int64")
-    # Start and step take half the space of an instant per value. 4 bytes hold 7 digits, which is more than a screen
-    # shows. The values are little-endian, as `chart.js` expects.
+    # Start and step take half the space that an instant per value would. 4 bytes hold 7 digits, which is more than a
+    # screen shows. The values are little-endian, as `chart.js` expects.
     grid = np.full(int(place[-1]) + 1, np.nan, dtype="<f4")
     grid[place] = value
     return {"t0": float(t_s[0]), "dt": step, "y": base64.b64encode(grid.tobytes()).decode()}
@@ -118,15 +118,15 @@ def _series(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The rows of the chart for a flow. `queues` caches values that flows of the same pair share."""
     flow = run.main_flow
-    # Bins are longer if the run is very long, is sampled very often, or has many flows.
+    # Bins are longer than 50 ms if the run is very long, is sampled very often, or has many flows.
     bin_ns = max(50_000_000, int(run.metrics.end_ns) // most // 50_000_000 * 50_000_000)
     rate = goodput(run.tables, flow, "in_order", bin_ns)
     samples = run.tables.of_flow("sockets", flow)
     samples = samples.iloc[:: max(len(samples) // most, 1)]
     t_s = samples["t_ns"].to_numpy() / 1e9
     key = (id(run.run), run.plan.flows[flow].source, run.plan.flows[flow].destination)
-    # Flows of the same pair share the path and therefore this row. For 90 flows between two stations, it is computed
-    # once.
+    # Flows of the same pair share the path and therefore this row. For 90 flows between two stations, the row is
+    # computed only once.
     if key not in queues:
         queues[key] = _path_queue(run, most)
     return [
@@ -138,7 +138,7 @@ def _series(
 
 
 def _path_queue(run: RunView, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sum of the packets that wait on all links of the path in force, at each queue sample; empty if there are no
+    """At each queue sample, the sum of packets that wait on all links of the current path; empty if there are no
     samples."""
     sampled_ns = run.plan.observe.queues_ns
     if sampled_ns is None:

@@ -20,7 +20,7 @@ _ROWS = (
 
 
 def iperf3_section(view: RunView) -> str:
-    """A table for each flow whose client was `iperf3 -J`, as HTML; empty if there is none."""
+    """HTML with a table for each flow whose client was `iperf3 -J`; empty if there is no such flow."""
     flows = view.metrics.summary["flows"]
     parts = []
     for flow in flows:

@@ -12,7 +12,7 @@ from leowarp.report import html
 from leowarp.results.run import Run
 
 MOST_RUNS = 4
-"""A comparison of more runs has no animated page: each run needs a globe, and a screen has space for only this many."""
+"""Maximum number of runs on an animated page: each run needs a globe, and a screen has space for only four."""
 
 
 def moving(runs: Sequence[Run], folder: Path) -> str:
@@ -20,14 +20,14 @@ def moving(runs: Sequence[Run], folder: Path) -> str:
 
     runs: At most `MOST_RUNS` runs; if there are more, no page is written.
     folder: Folder of the report, which links to the page.
-    Returns: The line with the link, or with the reason why there is none; "" if there are too many runs.
+    Returns: HTML of a line with the link, or with the reason why there is no page; "" if there are too many runs.
     """
     if len(runs) > MOST_RUNS:
         return ""
     try:
         page = view.write_view(runs, folder / view.FILE)
     except LeowarpError as error:
-        # An old run may lack a table that the animated page needs. The report of such a run is still useful.
+        # An old run may lack a table that the animated page needs. The report of such a run is still written.
         return f'<p class="quiet">No page on which it moves: {html.text(error.message)}</p>\n'
     globe = "globe, " if any(run.plan.constellation is not None for run in runs) else ""
     words = f"{globe}paths, queues, packets and traces with one clock"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about its network. The section lists links and satellites that were busy, dropped packets or
-had queues, and the TCP flows by pair of stations, in tables that can be sorted by any column."""
+"""Section of a run's page about its network. Tables list links and satellites that were busy, dropped packets or had
+queues, and the TCP flows by pair of stations. The reader can sort a table by any column."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from leowarp.report.figures.across_flows import has_pairs
 from leowarp.report.view import MOST_LINES, RunView
 
 MOST_ROWS = 300
-"""Largest number of rows of a table, because more would make the page several megabytes large. `leowarp show --links`
-prints any number."""
+"""Maximum number of rows of a table, because more rows would make the page several megabytes large. `leowarp show
+--links` prints as many rows as requested."""
 
 _CARRIED = {
     "offered_pkts": ("offered", 1),
@@ -52,8 +52,8 @@ _PAIRS = {
 
 
 def network_section(view: RunView) -> str:
-    """Tables of links, satellites and pairs of stations. The tables are folded unless there are many flows. "" if no
-    link carried a packet."""
+    """Tables of links, satellites and pairs of stations. The tables are folded unless there are many flows. The result
+    is "" if no link carried a packet."""
     links = view.metrics.links
     if len(links) == 0:
         return ""
@@ -83,7 +83,7 @@ def _table(
     by: tuple[str, ...] = ("queue_max_pkts", "dropped_queue_pkts"), lead: tuple[str, ...] = (),
     words: list[list[Any]] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
-    """The folded table and its name. Rows are sorted by the columns `by`, largest values first."""
+    """HTML of a folded table, and the table's name. Rows are sorted by the columns in `by`, largest values first."""
     keys = frame[list(by)].astype("Float64").reset_index(drop=True)
     order = keys.sort_values(list(by), ascending=False, kind="stable").index[:MOST_ROWS]
     rows = [
@@ -98,8 +98,8 @@ def _table(
 
 
 _WORDS = (
-    "A click on the name of a column sorts by it. Packets, unless a unit stands there. Use: delivered bits over what "
-    "the rate carries while the link is up; then over the time for which a path of the flows led over it (above 100 % "
-    "by what an abandoned link still delivers). The longest queue is counted packet by packet, with the first instant "
-    "at which it was so long."
+    "A click on the name of a column sorts by it. Values without a unit are packets. Use: delivered bits divided by "
+    "the link's capacity while it is up; then divided by its capacity while a path of the flows used it (above 100 % "
+    "if an abandoned link still delivers). The longest queue is counted packet by packet, with the first instant at "
+    "which it was so long."
 )

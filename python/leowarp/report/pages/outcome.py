@@ -17,7 +17,8 @@ from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 def outcome(run: RunView) -> str:
     """The sentences as a paragraph of HTML.
 
-    Facts that are unknown (no samples, packets not followed) are left out. A number is never replaced by words.
+    Unknown facts (no samples, packets not followed) are left out. Numbers are printed as they are; no adjective
+    replaces them.
     """
     sentences = [_setting(run), _result(run), _changes(run)]
     shown = " ".join(sentence for sentence in sentences if sentence)

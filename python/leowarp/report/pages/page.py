@@ -40,21 +40,22 @@ from leowarp.view import FILE as MOVING
 PAGE, FIGURES_FOLDER = "index.html", "figures"
 
 _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
-"""Keys of the manifest that are not in the table of versions."""
+"""Keys of the manifest that the table of versions does not show."""
 
 MOST_CHANGES = 12
-"""Number of rows of the table of route changes that are visible without unfolding. More would push the rest of the page
-down."""
+"""Number of rows in the table of route changes that are visible before the reader unfolds it. More rows would push the
+rest of the page down."""
 
 MOST_CHARTED = 200
-"""Largest number of flows of the interactive chart, which lists their names so that a reader can select them. 2,000
+"""Maximum number of flows in the interactive chart, which lists their names so that a reader can select them. 2,000
 flows took 20 s and made a page of 12 MB."""
 
 MOST_FIBRES = 3
-"""Largest number of station pairs for which the page compares the path with the delay of a fibre."""
+"""Maximum number of station pairs for which the page compares the path's delay with that of a fibre."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
-"""The constellation of Frederiksen et al. (2024). With any other, a figure does not reproduce one of theirs."""
+"""The constellation of Frederiksen et al. (2024). With any other constellation, a figure does not reproduce one of the
+study."""
 
 
 def write_report(
@@ -62,20 +63,20 @@ def write_report(
     figures: Sequence[str] | None = None, flow: int | str | Sequence[int | str] | None = None,
     on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Write the figures and the page of a run into `50-report/`. Return the path of the page.
+    """Write the figures and the page of a run into `50-report/`. Return the page's path.
 
     Parameters
     ----------
     run_dir : path or Run
         A run directory with plan and trace, or its `Run`.
     command : str, optional
-        The command that made the run; by default the command that would make it again from its plan.
+        The command that made the run; by default the command that would repeat the run from its plan.
     formats : sequence of str
         Formats of the figures ("pdf", "png") in addition to SVG.
     figures : sequence of str, optional
-        Names of the figures to draw; by default all for which the run has data.
+        Names of the figures to draw; by default all figures for which the run has data.
     flow : int or str, or a sequence of them, optional
-        Flows that the figures show, by number or name; by default all. The tables always list all flows.
+        Flows that the figures show, by number or name; by default all flows. The tables always list all flows.
     on_figure : callable, optional
         Called after each figure with the number of figures drawn and their total.
 
@@ -89,7 +90,7 @@ def write_report(
     view = RunView(run_dir)
     chosen = None if flow is None else view.chosen(flow)
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
-    # `leowarp verify` needs these facts to draw the same pages again.
+    # `leowarp verify` needs these entries to draw the same pages again.
     pages: dict[str, dict[str, Any]] = {
         f"{layout.REPORT}/{PAGE}": {
             "directory": _directory(view), "figures": figures and list(figures), "flows": chosen, "command": command,
@@ -104,7 +105,7 @@ def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # Figures that could be drawn but were not requested are listed on the page. Otherwise a page with two figures
+        # The page lists figures that could be drawn but were not requested. Without the list, a page with two figures
         # would suggest that the run has data for only two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
@@ -123,7 +124,7 @@ def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
     command: str | None = None, change: str | None = None, on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Write one page that shows several runs side by side. Return its path.
+    """Write one page that shows several runs side by side. Return the page's path.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def write_comparison(
     many = views(runs)
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
-    # The instant is determined before anything is drawn, so that a wrong --change is reported at once.
+    # The instant is determined first, so that a wrong --change is reported before anything is drawn.
     folder = Path(out_dir)
     change_s = None if change is None else chosen_instant_s(many, change)
     drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
@@ -201,14 +202,14 @@ def _run_body(
         ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("changes", worded([view], "Route changes"),
          reconfigurations_section(view) if view.is_access else _changes_table(view)),
-        ("cures", "What was done about route changes", cures_section(view)),
+        ("cures", "Cures of route changes", cures_section(view)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
         ("iperf3", "iperf3 beside the trace", iperf3_section(view)),
         ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "The network", network_section(view)),
         ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
-        ("again", "How to make this run again", _again(view, command)),
+        ("again", "How to repeat this run", _again(view, command)),
     ]  # fmt: skip
     count = len(view.plan.flows)
     heading = f"{view.name}, {_kinds(view)}"
@@ -332,9 +333,9 @@ def _versions(view: RunView) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
-    # Warnings are at the top of the page. Entries of the manifest that are written after the page are left out, so that
-    # the page can be drawn again. The sha256 of each file is left out too, because the list would be longer than the
-    # page.
+    # Values are compared as texts, because each value has only one spelling in a plan. Entries of the manifest that are
+    # written after the page are left out, so that the page can be drawn again. The sha256 of each file is left out too,
+    # because the list would be longer than the page.
     walk("", {key: value for key, value in view.manifest.items() if key not in _NOT_SHOWN})
     if not rows:
         return ""
@@ -358,7 +359,7 @@ def _again(view: RunView, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
-    """HTML of the figures. Two figures of half the width share a row, and a single one is beside its caption."""
+    """HTML of the figures. Two figures of half the width share a row, and a single one has its caption beside it."""
     blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
@@ -370,7 +371,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
         if not html.is_half(stem):
             blocks.append(block)
         elif waiting:
-            # The second half-width figure is placed beside the first, because a half-width figure alone in a row would
+            # The second half-width figure moves up beside the first, because a half-width figure alone in a row would
             # leave a gap.
             blocks[blocks.index(waiting)] = waiting + block
             waiting = ""
@@ -391,7 +392,7 @@ def _python(runs: Sequence[RunView], name: str) -> str:
 
 
 def _is_of_study(run: RunView) -> bool:
-    """Whether the only constellation of the path is that of the study."""
+    """Whether the path's only constellation is the one of the study."""
     # Values are compared as texts, because a plan has only one spelling for each value.
     shell = run.document.get("constellation", {})
     return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
@@ -423,7 +424,7 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
         if len(numbers) > MOST_CHARTED:
             of += f" Of {len(numbers):,} flows it has {MOST_CHARTED}, evenly spaced by their mean goodput."
             numbers = _evenly(run, numbers)
-        # For a single flow, the view of the run is used. Lines then have the names of runs and the colours of the
+        # For a single flow, the view of the run is drawn, so that lines have the names of runs and the colours of the
         # comparison.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
@@ -441,7 +442,7 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
 
 def _evenly(run: RunView, numbers: Sequence[int]) -> list[int]:
     """`MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and others at equal distances
-    in between."""
+    between these two."""
     means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
     ordered = sorted(numbers, key=lambda number: means[number])
     places = {round(step * (len(ordered) - 1) / (MOST_CHARTED - 1)) for step in range(MOST_CHARTED)}
@@ -461,7 +462,8 @@ def _run_links(runs: Sequence[RunView], folder: Path) -> str:
 
 
 def _relative(path: Path, start: Path) -> str:
-    # Both paths are resolved. Through a symbolic link, ".." leads to another parent than the text of the path suggests.
+    # Both paths are resolved. After a symbolic link, ".." leads to another directory than the text of the path
+    # suggests.
     return os.path.relpath(path.resolve(), start.resolve())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that pages are complete, contained in one file and escaped, and that they name every missing part."""
+"""Pages are complete, contained in one file and escaped, and name every missing part."""
 
 import json
 import re
@@ -136,7 +136,7 @@ def test_the_page_is_the_same_twice(few_figures, run_dir, tmp_path):
 
 @pytest.fixture
 def few_figures(monkeypatch):
-    """With two figures, the rest of the page is the same. Drawing ten would take seconds."""
+    """Two figures are enough to test the rest of the page. Drawing ten figures would take seconds."""
     from leowarp.report.figures import drawing as module
 
     monkeypatch.setattr(module, "FIGURES", {name: module.FIGURES[name] for name in ("goodput", "packets")})
@@ -278,7 +278,7 @@ def test_a_figure_that_was_asked_for_and_cannot_be_drawn_is_an_error(run_dir, tm
     (run / "30-trace" / "sockets.parquet").unlink()
     with pytest.raises(TraceError, match="the figure 'goodput' of run: the run recorded no sockets"):
         write_report(run, figures=["goodput", "map"])
-    # The other figure is drawn, and the page names the missing one.
+    # The requested figure that can be drawn is drawn, and the page names the missing one.
     assert (run / "50-report" / "figures" / "map.svg").exists()
     assert "the run recorded no sockets" in (run / "50-report" / "index.html").read_text(encoding="utf-8")
 

@@ -36,12 +36,12 @@ SCALAR_ROWS: tuple[Row, ...] = (
     ("spurious_retransmissions_pkts", "spurious retransmissions"),
     "spurious_by_changes_pkts",
 )
-"""Scalars of a flow that the section shows, in its order."""
+"""Scalars of a flow that the section shows, in this order."""
 
 RULES = (
     "A late packet is attributed to the route change during its flight, a lost packet to the change that removed its "
     "link or its route, and a retransmission to the same change as its first transmission. Needed: sent again because "
-    'bytes were lost; spurious: sent again although the original arrived. The row "no change" has everything else, '
+    'bytes were lost; spurious: sent again although the original arrived. The row "no change" has all other packets, '
     "above all losses at full queues."
 )
 
@@ -57,7 +57,7 @@ def reordering_section(view: RunView, pictures: str) -> str:
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
     heads = [view.flow_names[flow["flow"]] for flow in measured]
-    # Losses at a reconfiguration are the access link's own, so no rule attributes them to a route change.
+    # Losses at a reconfiguration happen on the access link itself, so no rule attributes them to a route change.
     kept = [
         row for row in SCALAR_ROWS if not (view.is_access and isinstance(row, str) and row.endswith("_by_changes_pkts"))
     ]
@@ -73,9 +73,10 @@ def reordering_section(view: RunView, pictures: str) -> str:
 
 
 def _changes(view: RunView) -> str:
-    """Rows for each flow and route change, and a row for effects that no change caused."""
+    """Table with a row for each flow and route change, and a row for effects that no change caused."""
     causes = view.metrics.causes
-    # An access link changes every 15 s. If no packet was late, all these rows would be zero.
+    # An access link changes every 15 s, which gives many rows. If no packet was late, these rows would all be zero, so
+    # the table is left out.
     if not causes["change"].notna().any() or (view.is_access and not causes["late_pkts"].any()):
         return ""
     around = view.metrics.reordering[view.metrics.reordering["scope"] == "change"].set_index(["flow", "number"])

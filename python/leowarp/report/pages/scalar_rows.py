@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a summary as rows of a page's tables, with the words, units and scales of their declaration.
+"""Scalars of a summary as rows of a page's tables, with the words, units and scales from the scalars' declaration.
 
-Each table determines its scalars and their order.
+Each table chooses its scalars and their order.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""Name of a scalar, or the name with words that replace the declared ones. Other words are needed if the row above is
-not the one above it in the declaration."""
+"""Name of a scalar, or the name with words that replace the declared ones. A name needs other words if they refer to
+the row above, and that row differs from the declaration's."""
 
 
 def scalar_rows(
@@ -27,7 +27,7 @@ def scalar_rows(
 
     declared: `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
     columns: Summaries of runs or of flows.
-    unknown: True to include rows whose value is unknown in every column.
+    unknown: True to include rows without a known value in any column.
     """
     flat = [scalars.flat(column) for column in columns]
     lines: list[list[object]] = []
@@ -44,10 +44,10 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Words by name, for rows that have at least one known value and whose known values are all 0.
+    """Words by name, for rows in which at least one value is known and all known values are 0.
 
     rows: Names of declared scalars.
-    declared, columns: The parameters of `scalar_rows`.
+    declared, columns: As for `scalar_rows`.
     """
     flat = [scalars.flat(column) for column in columns]
     zero = {}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first numbers of a page: the six most important ones, and below them, folded, all scalars of the run and its
-flows."""
+"""The six most important numbers at the top of a page; below them, folded, all scalars of the run and its flows."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from leowarp.scalars.of_run import CURES
 from leowarp.scalars.overview import Section, overview
 
 MOST_FIRST = 6
-"""Number of values at the top of a page. Six fit into one line, and a reader can remember them."""
+"""Number of values at the top of a page. Six values fit into one line, and a reader can remember them."""
 
 FIRST: tuple[tuple[str, ...], ...] = (
     ("goodput_mean_bps", "replies_lost_pkts", "probes_lost_pkts"),
@@ -27,8 +26,8 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""Scalars of a flow that may be among these values, the preferred ones first. From each group, only the first that is
-known is used."""
+"""Scalars of a flow that may be among the first values, the preferred ones first. Only the first known scalar of each
+group is used."""
 
 FLOW_ROWS = (
     "congestion_control",
@@ -94,18 +93,18 @@ RUN_ROWS = (
     "cpu_s",
     "wall_s",
 )
-"""Scalars of the run that follow them."""
+"""Scalars of the run that follow those of the flows."""
 
 
 def first_numbers(runs: Sequence[RunView]) -> str:
-    """The six most important numbers: beside each other for one run, and in a table for several runs. If there are TCP
-    flows, the numbers are those of these flows.
+    """The six most important numbers: side by side for one run, in a table for several runs. If there are TCP flows,
+    the numbers cover only TCP flows.
 
     Returns: HTML. If there are several flows, a number is their sum if a sum makes sense (rates, packets), and
         otherwise their median. The text says which of the two it is.
     """
     of_runs = [_first_of(run) for run in runs]
-    # The labels of the first run come first. These labels are followed by those that only later runs have.
+    # The labels of the first run come first, followed by labels that only later runs have.
     wanted = list(dict.fromkeys(label for numbers in of_runs for label in numbers))[:MOST_FIRST]
     if len(runs) > 1:
         rows = [_row(label, [numbers.get(label) for numbers in of_runs]) for label in wanted]
@@ -114,14 +113,14 @@ def first_numbers(runs: Sequence[RunView]) -> str:
 
 
 def first_entries(run: RunView) -> list[tuple[str, str]]:
-    """The most important numbers of a run as texts, each with its label and the flows that it covers."""
+    """The most important numbers of a run as (label, text). The label names the flows that the number covers."""
     entries = list(_first_of(run).items())[:MOST_FIRST]
     return [(f"{label}, {whose}" if whose else label, text) for label, (text, whose) in entries]
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """A number of several runs. If it covers the same flows in all runs, these are in the first cell; otherwise they
-    are beside each number."""
+    """Row for a number of several runs. If the number covers the same flows in all runs, the first cell names the
+    flows; otherwise each number does."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label
@@ -131,7 +130,7 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
 
 def _first_of(run: RunView) -> dict[str, tuple[str, str]]:
     """Numbers that may be shown first, by label and in order: the text, and the flows that it covers."""
-    # If there are TCP flows, the first section is theirs, because pings beside them just serve as probes.
+    # If there are TCP flows, the first section is about them, because pings beside TCP flows only serve as probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}
     numbers = {}
@@ -145,7 +144,7 @@ def _first_of(run: RunView) -> dict[str, tuple[str, str]]:
 
 
 def _said(section: Section, label: str) -> tuple[str, str] | None:
-    """Text of a row for all flows of a section, and the flows that it covers; the latter is "" if there is one flow."""
+    """Text of a row for all flows of a section, and the flows that the row covers: "" if there is only one flow."""
     if section.spread is None:
         text = dict(section.rows)[label][0]
         return None if text is None else (text, "")
@@ -156,7 +155,8 @@ def _said(section: Section, label: str) -> tuple[str, str] | None:
 
 
 def summary_tables(runs: Sequence[RunView]) -> str:
-    """Tables with the scalars of each flow and of each run. If there are many flows, sums and quantiles come first."""
+    """Tables with the scalars of each flow and of each run. If there are many flows, tables with sums and quantiles
+    come first."""
     heads, columns = [], []
     for run, label in zip(runs, labels(runs), strict=True):
         for flow in run.summary["flows"]:
@@ -179,8 +179,8 @@ def _table(
     caption: str, rows: Sequence[str], declared: Mapping[str, scalars.Scalar], heads: Sequence[str],
     columns: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
-    """A table of scalars without the rows that are 0 in every column. The caption lists these rows."""
-    # A dozen rows of zeros would hide the few other rows. The page must say nevertheless that they are 0, and not
+    """A table of scalars without the rows that are 0 in every column. The caption lists the names of these rows."""
+    # A dozen rows of zeros would hide the few rows with numbers. The caption still says that they are 0, and not
     # unknown.
     zero = all_zero(rows, declared, columns)
     shown = [row for row in rows if row not in zero]
@@ -199,7 +199,7 @@ def _spread_tables(run: RunView) -> str:
             title = f"{section.title}: {len(section.columns)} flows, each quantity by itself"
             rows = [(name, *texts) for name, texts in section.spread.rows]
             tables += html.table(title, ["", *section.spread.columns], rows)
-            # The worst flows come first, because the reader of a page with ninety flows looks for problems.
+            # The worst flows come before the best, because the reader of a page with ninety flows looks for problems.
             ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
             few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
         if section.spread is not None:

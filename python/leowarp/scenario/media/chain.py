@@ -36,7 +36,11 @@ class Chain(RateKeys, MediumSection):
     hops: int = count("Number of links between routers.", 1, 1, 200)
     delay_ns: int = quantity(units.TIME, "One-way delay of each link.", "10 ms", low="0 s", high="60 s")
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+        units.BYTES,
+        "Bytes that each packet occupies on a link in addition to its IP length.",
+        "14 B",
+        low="0 B",
+        high="1000 B",
     )
     loss_ratio: float = quantity(
         units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"

@@ -2,8 +2,8 @@
 """`[constellation]`: the positions of the satellites.
 
 The satellites form a Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984),
-described by the Walker keys. They may also form several patterns (the shells), or come from a file of orbital elements
-that SGP4 propagates. Only one of the three may be given.
+described by the Walker keys. The satellites may also form several patterns (the shells), or come from a file of orbital
+elements that SGP4 propagates. Only one of the three may be given.
 """
 
 from __future__ import annotations
@@ -42,17 +42,21 @@ class Shell:
         constellation's `earth_radius_m`.
     """
 
-    pattern: str = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), "delta")
+    pattern: str = word(
+        "Range over which the ascending nodes are spread: 180 deg (star) or 360 deg (delta).",
+        ("star", "delta"),
+        "delta",
+    )
     planes: int = count("Number of orbital planes.", None, 1, 1000, required=True)
     satellites_per_plane: int = count("Number of satellites in each plane.", None, 1, 1000, required=True)
     altitude_m: float = quantity(
-        units.LENGTH, "Height of the circular orbits above `earth_radius`.", low="100 km", high="50000 km",
+        units.LENGTH, "Altitude of the circular orbits above `earth_radius`.", low="100 km", high="50000 km",
         required=True,
     )  # fmt: skip
     inclination_deg: float = quantity(
         units.ANGLE, "Inclination of every plane.", low="0 deg", high="180 deg", required=True
     )
-    phasing: int = count("Walker's F, as of a constellation of one shell.", 0, 0, 10**6)
+    phasing: int = count("Walker's phasing factor F of this shell.", 0, 0, 10**6)
     node_offset_deg: float = quantity(
         units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
     )
@@ -68,11 +72,11 @@ class Constellation(MediumSection):
     """The positions of the satellites: a Walker pattern, several of them (`shells`), or a file of orbital elements.
 
     preset: The name in `presets.PRESETS` whose values fill the keys below; None if the text gave each key.
-    pattern: ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
+    pattern: ``star`` or ``delta``. `pattern` and all other Walker keys are None if `tle` is given.
     planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
     altitude_m, inclination_deg, node_offset_deg: Values of circular orbits; the altitude is above `earth_radius_m`.
-    shells: Several Walker patterns; the six attributes above are then None. It is empty for a single pattern, or for a
-        file of elements.
+    shells: Several Walker patterns; the six attributes above are then None. `shells` is empty for a single pattern, or
+        for a file of elements.
     tle: File of elements as TLE, 3LE or OMM; with None, the Walker keys apply.
     leave_out: Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
     element_sets: ``refuse`` or ``nearest epoch``: how several element sets of one satellite in `tle` are handled.
@@ -92,52 +96,63 @@ class Constellation(MediumSection):
     }
 
     preset: str | None = text("Name of a built-in constellation; fills the keys below, each can be overridden.", "none")
-    pattern: str | None = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), None)
+    pattern: str | None = word(
+        "Range over which the ascending nodes are spread: 180 deg (star) or 360 deg (delta).", ("star", "delta"), None
+    )
     planes: int | None = count("Number of orbital planes.", None, 1, 1000)
     satellites_per_plane: int | None = count("Number of satellites in each plane.", None, 1, 1000)
     altitude_m: float | None = quantity(
-        units.LENGTH, "Height of the circular orbits above `earth_radius`.", None, low="100 km", high="50000 km"
+        units.LENGTH, "Altitude of the circular orbits above `earth_radius`.", None, low="100 km", high="50000 km"
     )
     inclination_deg: float | None = quantity(
         units.ANGLE, "Inclination of every plane.", None, low="0 deg", high="180 deg"
     )
     # Walker's F as in T/P/F: the shift from plane to plane in units of 360 deg / T.
     phasing: int | None = count(
-        "Walker's F: satellite s of plane p starts at argument of latitude 360 s/S + 360 F p/(P S) deg.", 0, 0, 10**6
+        "Walker's phasing factor F: satellite s of plane p starts at argument of latitude 360 s/S + 360 F p/(P S) deg.",
+        0,
+        0,
+        10**6,
     )
     node_offset_deg: float | None = quantity(
         units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
     )
     shells: tuple[Shell, ...] = tables(
-        "Several shells in place of the six keys above: `[[constellation.shells]]` with the keys of its own table.",
+        "Several shells, which replace the six keys above: one `[[constellation.shells]]` per shell, with the keys of "
+        "its own table.",
         Shell,
     )
     tle: InputFile | None = file(  # noqa: RUF009
-        "A TLE, 3LE or OMM file in place of the Walker keys; SGP4 propagates it."
+        "A TLE, 3LE or OMM file, which replaces the Walker keys; SGP4 propagates it."
     )
     leave_out: tuple[str, ...] = names(
-        "Satellites of `tle` that the run does without, by name or catalogue number; `decayed`: all that have no orbit "
-        "during the run, which are an error otherwise."
+        "Satellites of `tle` that the run leaves out, by name or catalogue number. `decayed`: all satellites without "
+        "an orbit during the run; without this word, such satellites are an error."
     )
     element_sets: str = word(
-        "Several element sets of one satellite in `tle`: an error, or the set nearest to the run's start is used.",
+        "Treatment of several element sets of one satellite in `tle`: error, or nearest: the run uses the set nearest "
+        "to its start.",
         ("refuse", "nearest epoch"),
         "refuse",
     )
     epoch: str = instant(
-        "The instant (UTC) at which the constellation's clock is 0; to be given with `tle`.", "2000-01-01T00:00:00Z"
+        "Instant (UTC) at which the constellation's clock is 0; required with `tle`.", "2000-01-01T00:00:00Z"
     )
     earth: str = word(
-        "The figure that stations stand on: a sphere of `earth_radius`, or the WGS84 ellipsoid (default with `tle`).",
+        "Surface on which stations stand: a sphere of `earth_radius`, or the WGS84 ellipsoid (default with `tle`).",
         ("sphere", "wgs84"),
         "sphere",
     )
     # WGS84's equatorial radius; its gravitational parameter follows below.
     earth_radius_m: float = quantity(
-        units.LENGTH, "Radius of the sphere; altitudes count from it.", "6378.137 km", low="6000 km", high="7000 km"
+        units.LENGTH,
+        "Radius of the sphere; altitudes are measured from its surface.",
+        "6378.137 km",
+        low="6000 km",
+        high="7000 km",
     )
     mu_m3_per_s2: float = quantity(
-        units.GRAVITY, "The Earth's gravitational parameter; sets the orbits' period.", "398600.4418 km3/s2",
+        units.GRAVITY, "The Earth's gravitational parameter; it sets the orbital period.", "398600.4418 km3/s2",
         low="300000 km3/s2", high="500000 km3/s2",
     )  # fmt: skip
     # The rate is in inertial space: 2 pi in a sidereal day of 86,164.09 s.
@@ -146,8 +161,8 @@ class Constellation(MediumSection):
     )
     greenwich_deg: float | None = quantity(
         units.ANGLE,
-        'Angle of Greenwich from the vernal equinox at constellation clock 0; "gmst": sidereal time at `epoch` '
-        "(always so with `tle`).",
+        'Angle of Greenwich from the vernal equinox when the constellation\'s clock is 0. "gmst": sidereal time at '
+        "`epoch` (always so with `tle`).",
         "0 deg",
         low="-360 deg",
         high="360 deg",
@@ -223,8 +238,8 @@ class Constellation(MediumSection):
 class FollowsConstellation(MediumSection):
     """Base of media that can take their delays from moving satellites.
 
-    FOLLOWS: (str, str). FOLLOWS: (str, str). The key of the medium that selects a constellation with the value
-        "constellation", and a preset to propose.
+    FOLLOWS: (str, str). The key of the medium that selects a constellation with the value "constellation", and a preset
+        to propose.
     constellation: The scenario's ``[constellation]``, which is not a key of this section. None if the medium does not
         follow a constellation.
     """

@@ -49,7 +49,8 @@ def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) ->
 
 
 def _forget_places(section: Section) -> None:
-    """Remove a preset file's values for base round trips, because here these follow from the constellation."""
+    """Remove a preset file's values for base round trips, because the base round trips of a dish follow from the
+    constellation."""
     file = section.nodes.get("preset_file")
     if file is None or file.origin.file == section.origin.file:
         return

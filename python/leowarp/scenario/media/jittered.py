@@ -36,37 +36,44 @@ class Jittered(MediumSection):
     KEEPS: ClassVar = {"distribution": "table"}
 
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
-    delay_up_ns: int = quantity(units.TIME, "One-way delay, B to A; never jittered.", "0 s", low="0 s", high="60 s")
+    delay_up_ns: int = quantity(
+        units.TIME, "One-way delay, B to A; this direction has no jitter.", "0 s", low="0 s", high="60 s"
+    )
     # netem's own parameter is the standard deviation for its tables, but the half-width for its uniform distribution
     # (net/sched/sch_netem.c, tabledist). leowarp's key is always the standard deviation.
     jitter_ns: int = quantity(
-        units.TIME, "Standard deviation of a packet's delay, A to B, whatever the distribution.", "1 ms", low="0 s",
+        units.TIME, "Standard deviation of the packets' delay, A to B, for every distribution.", "1 ms", low="0 s",
         high="2 s",
     )  # fmt: skip
     distribution: str = word(
-        "Of the delays: uniform (mean +- sqrt(3) jitter), normal, exponential (on top of delay - jitter), or that of "
-        "the samples in `table`.",
+        "Distribution of the delays: uniform (mean +- sqrt(3) jitter), normal, exponential (on top of delay - jitter), "
+        "or that of the samples in `table`.",
         ("uniform", "normal", "exponential", "table"),
         "normal",
     )
     table: InputFile | None = file(  # noqa: RUF009
-        'distribution = "table": a text file of samples, one number a line, in any unit; brought to the mean `delay` '
-        "and the standard deviation `jitter`."
+        'distribution = "table": a text file with one sample per line, in any unit. The samples are scaled to the mean '
+        "`delay` and the standard deviation `jitter`."
     )
     # The shaper follows the delay line, as in emulation studies (docs/concepts/links.md, jittered links).
     rate_bps: int | None = quantity(
-        units.RATE, "Rate of the link, A to B; packets are serialised in the order in which their delays end.",
+        units.RATE, "Rate of the link, A to B; it serialises packets in the order in which their delays end.",
         "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s", none="unshaped",
     )  # fmt: skip
     rate_up_bps: int | None = quantity(
         units.RATE, "The same, B to A.", "unshaped", low="8 kbit/s", high="1000 Gbit/s", none="unshaped"
     )
     queue_pkts: int | None = queue(
-        "netem's own limit in each direction: packets waiting and flying. Not in bytes:", "5000 pkts"
+        "netem's own limit in each direction, as a number of packets: it counts waiting packets and packets in flight.",
+        "5000 pkts",
     )
     queue_bytes: int | None = None
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+        units.BYTES,
+        "Bytes that each packet occupies on the link in addition to its IP length.",
+        "14 B",
+        low="0 B",
+        high="1000 B",
     )
     loss_ratio: float = quantity(
         units.RATIO, "Share of packets that are lost at random, A to B.", "0 %", low="0 %", high="100 %"

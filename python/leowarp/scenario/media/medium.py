@@ -31,6 +31,6 @@ def medium_of(given: Iterable[str]) -> type[MediumSection]:
     >>> medium_of(["constellation", "access"]).NAME
     'access'
     """
-    # In the order of MEDIA, not of the file, so that the same mistake gives the same message in any order.
+    # The order is that of MEDIA, not of the file, so that the same mistake gives the same message in any order.
     media = [MEDIA[name] for name in MEDIA if name in set(given)]
     return next((medium for medium in media if issubclass(medium, FollowsConstellation)), media[0])

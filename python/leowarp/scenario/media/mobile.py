@@ -57,7 +57,8 @@ class Mobile(QueueKeys, FollowsConstellation):
     FOLLOWS: ClassVar = ("delays", "tauran-study")
 
     fading: bool = flag(
-        "The last hop fades; without, it is in line of sight: every packet is decoded at once if `snr` allows it.",
+        "Whether the last hop fades. If false, it is in line of sight, and each packet is decoded at once if `snr` "
+        "allows it.",
         True,
     )
     # The reference level of the fading, 0 dB, is line of sight. If your Es/N0 is per coded bit, add 3 dB (QPSK).
@@ -65,9 +66,9 @@ class Mobile(QueueKeys, FollowsConstellation):
         units.LEVEL, "Energy of a symbol over noise density (Es/N0) at line of sight.", "10 dB", low="-60 dB",
         high="60 dB",
     )  # fmt: skip
-    environment: str = text("What surrounds the terminal, a name in the table.", "intermediate-tree-shadowed")
+    environment: str = text("Surroundings of the terminal, by a name in the table.", "intermediate-tree-shadowed")
     elevation_deg: float = quantity(
-        units.ANGLE, "How high the satellite stands; the table has it for some angles only.", "40 deg", low="0 deg",
+        units.ANGLE, "Elevation of the satellite; the table has values for some angles only.", "40 deg", low="0 deg",
         high="90 deg",
     )  # fmt: skip
     environments: InputFile | None = file(  # noqa: RUF009
@@ -76,7 +77,8 @@ class Mobile(QueueKeys, FollowsConstellation):
     # Assumption: the terminal is a car on a road between trees. From 10 km/h on, losses hardly depend on speed. At
     # walking speed, all transmissions of a packet meet the same fade (design/lms-harq.md).
     speed_m_per_s: float = quantity(
-        units.SPEED, "Of the terminal; 0 m/s: a frozen channel, one draw for the whole run.", "60 km/h", low="0 m/s",
+        units.SPEED, "Speed of the terminal; 0 m/s: a frozen channel with one random value for the whole run.",
+        "60 km/h", low="0 m/s",
         high="1000 km/h",
     )  # fmt: skip
     # The tables of environments were measured in this band.
@@ -91,134 +93,158 @@ class Mobile(QueueKeys, FollowsConstellation):
     # The published shares of the states are the stationary distribution of the chain, which implies steps of equal
     # length. With a separate length per state, deep shadow would cover 19 % of the path instead of 25 %.
     frames: str = word(
-        "Step of the chain of states: one length for all (common), or each state's shortest stay (by-state).",
+        "Step of the Markov chain of states: one length for all (common), or each state's shortest stay (by-state).",
         ("common", "by-state"),
         "common",
     )
     frame_m: float | None = quantity(
-        units.LENGTH, "A length of the common step in place of the mean of the table's shortest stays.", "table",
+        units.LENGTH, "Length of the common step; it replaces the mean of the table's shortest stays.", "table",
         low="0.001 m", high="1000 km", none="table",
     )  # fmt: skip
-    samples_per_wavelength: int = count("Samples of the fading in a wavelength.", 16, 4, 1000)
+    samples_per_wavelength: int = count("Samples of the fading per wavelength.", 16, 4, 1000)
 
     harq: str = word(
-        "What a retransmission sends: bits that were not sent before (incremental, type II), or the first ones again "
-        "(chase, type I with combining).",
+        "Bits that a retransmission sends: bits that were not sent before (incremental, type II), or the first bits "
+        "again (chase, type I with combining).",
         ("incremental", "chase"),
         "incremental",
     )
     modulation: str = word("Of the radio link.", ("bpsk", "qpsk", "8psk", "16qam"), "qpsk")
     # The source is tauran2018: a CCSDS turbo code, 53,520 bits for 8,920 of data, 40 Mbit/s without errors, at most 3
     # retransmissions.
-    data_bits: int = count("Data in a codeword, one IP packet: a multiple of 8.", 8920, 8, 1_000_000)
-    codeword_bits: int = count("Bits of a codeword that the mother code makes of the data.", 53520, 8, 10_000_000)
+    data_bits: int = count("Data bits in a codeword, which is one IP packet: a multiple of 8.", 8920, 8, 1_000_000)
+    codeword_bits: int = count(
+        "Bits of the codeword that the mother code produces from the data.", 53520, 8, 10_000_000
+    )
     rate_bps: int = quantity(
-        units.RATE, "Data bits per second on the last hop when no codeword is sent again.", "40 Mbit/s",
+        units.RATE, "Data bits per second on the last hop while no codeword needs a retransmission.", "40 Mbit/s",
         low="10 kbit/s", high="10 Gbit/s",
     )  # fmt: skip
-    retransmissions: int = count("At most so many; then the packet is lost.", 3, 0, 255)
-    # tauran2018 does not mention this; its flows stay far below 40 Mbit/s.
+    retransmissions: int = count("Largest number of retransmissions of a codeword; then the packet is lost.", 3, 0, 255)
+    # tauran2018 does not say whether retransmissions take capacity; its flows stay far below 40 Mbit/s.
     retransmissions_take_capacity: bool = flag(
-        "The last hop carries less while codewords are sent again: `rate` times the share of first transmissions in "
+        "Whether retransmissions reduce the capacity of the last hop: `rate` times the share of first transmissions in "
         "all bits sent, in steps of 100 ms, as if every codeword were used.",
         False,
     )
     # The source is tauran2018: 10 ms without a retransmission, 70 ms with three; even spacing is our interpretation.
     first_delay_ns: int = quantity(
-        units.TIME, "From the beginning of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
+        units.TIME, "Time from the start of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
         high="10 s",
     )  # fmt: skip
     retransmission_delay_ns: int = quantity(
-        units.TIME, "From the beginning of a transmission to that of the next.", "20 ms", low="0 s", high="10 s"
+        units.TIME,
+        "Time from the start of a transmission to the start of the next one.",
+        "20 ms",
+        low="0 s",
+        high="10 s",
     )
     threshold_kind: str = word(
-        "What decodes: the same multiple of the data bits always, or by the rate of the code that was sent so far.",
+        "Condition for decoding: a fixed multiple of the data bits, or a multiple that depends on the code rate of the "
+        "bits sent so far.",
         ("constant", "by-rate"),
         "constant",
     )
     # The value is from a Monte Carlo simulation of that code at low rates: half of the codewords decode at 1.13 to
     # 1.14, and 90 % at 1.16 to 1.17.
     threshold_ratio: float = quantity(
-        units.RATIO, "Mutual information that decodes, over the data bits.", "115 %", low="100 %", high="1000 %"
+        units.RATIO,
+        "Mutual information that decoding needs, divided by the data bits.",
+        "115 %",
+        low="100 %",
+        high="1000 %",
     )
     # `received` follows the authors' abstracts (arXiv 1411.3625, 1501.01471). At 13 dB, the losses of the rules differ
     # by a factor of ten (design/lms-harq.md).
     rule: str = word(
-        "How many bits a retransmission sends: what is missing at the power just received, at the one that follows "
-        "such a power with probability `target` (predicted), or that there is at any time (statistics); or the "
-        "codeword in equal parts.",
+        "Number of bits of a retransmission: the bits that are missing at the power just received; at the power that "
+        "follows such a power with probability `target` (predicted); or at the power at any time (statistics); or "
+        "equal parts of the codeword.",
         ("received", "predicted", "statistics", "equal"),
         "received",
     )
     # The first transmission is sized without knowledge of the channel; one half is neutral between delay and symbols.
     first_target_ratio: float = quantity(
-        units.RATIO, "Probability of decoding that the first transmission is sized for.", "50 %", low="0.1 %",
+        units.RATIO, "Probability of decoding that determines the size of the first transmission.", "50 %", low="0.1 %",
         high="99.9 %",
     )  # fmt: skip
     target_ratio: float = quantity(
-        units.RATIO, "The same of a later transmission, by the rules predicted and statistics.", "50 %", low="0.1 %",
+        units.RATIO, "Probability of decoding that determines the size of later transmissions, with the rules "
+        "predicted and statistics.", "50 %", low="0.1 %",
         high="99.9 %",
     )  # fmt: skip
     # A packet that is not complete after the last transmission is lost, so there is no reason to save bits.
-    last_sends_rest: bool = flag("The last transmission sends all that is left of the codeword.", True)
+    last_sends_rest: bool = flag("Whether the last transmission sends all remaining bits of the codeword.", True)
     first_bits: int | None = count(
-        "Bits of the first transmission; rule: by `first_target`, or a part.", "rule", 8, 10_000_000, none="rule"
+        "Bits of the first transmission; rule: by `first_target`, or an equal part.", "rule", 8, 10_000_000, none="rule"
     )
 
     resequencing: bool = flag(
-        "The link hands packets on in the order in which it sent them; one that is lost holds its followers until it "
-        "is given up.",
+        "Whether the link delivers packets in the order in which it sent them. A lost packet delays the packets behind "
+        "it until the link gives it up.",
         True,
     )
     return_delay_ns: int = quantity(
-        units.TIME, "One-way delay from the terminal to the satellite; nothing is lost there.", "10 ms", low="0 s",
+        units.TIME, "One-way delay from the terminal to the satellite; this direction loses no packets.",
+        "10 ms", low="0 s",
         high="10 s",
     )  # fmt: skip
     return_rate_bps: int | None = quantity(
-        units.RATE, "From the terminal to the satellite.", "none", low="10 kbit/s", high="10 Gbit/s", none="none"
+        units.RATE, "Rate from the terminal to the satellite.", "none", low="10 kbit/s", high="10 Gbit/s", none="none"
     )
     delays: str = word(
-        "Where the delay between server and last satellite comes from: `forward_delay`, or the routes over the "
-        "scenario's [constellation].",
+        "Source of the delay between server and last satellite: `forward_delay`, or the routes over the scenario's "
+        "[constellation].",
         ("constant", "constellation"),
         "constant",
     )
     forward_delay_ns: int = quantity(
-        units.TIME, 'delays = "constant": one way between server and last satellite, both ways.', "80 ms", low="0 s",
+        units.TIME, 'delays = "constant": one-way delay between server and last satellite, in each direction.',
+        "80 ms", low="0 s",
         high="10 s",
     )  # fmt: skip
     last_satellite: str = word(
-        'delays = "constellation": which of the satellites that the terminal sees is the last. The one that it has '
-        "until it sees that no more, then the highest (kept); always the highest; or that of the shortest route.",
+        'delays = "constellation": choice of the last satellite among those that the terminal sees. kept: the current '
+        "one until the terminal no longer sees it, then the highest; highest: always the highest; shortest: the one on "
+        "the shortest route.",
         ("kept", "highest", "shortest"),
         "kept",
     )
     # The two places are Frankfurt and Lima. This pair is nearest to the study's 70 to 90 ms,
     # among all pairs of the gazetteer's places from six cities.
     gateway_latitude_deg: float = quantity(
-        units.ANGLE, "The same: where the gateway is, beside the server.", "50.11 deg", low="-90 deg", high="90 deg"
+        units.ANGLE,
+        'delays = "constellation": position of the gateway, which is next to the server.',
+        "50.11 deg",
+        low="-90 deg",
+        high="90 deg",
     )
     gateway_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "8.68 deg", low="-180 deg", high="360 deg"
     )
     terminal_latitude_deg: float = quantity(
-        units.ANGLE, "The same: where the terminal is; the routes take it for at rest.", "-12.05 deg", low="-90 deg",
+        units.ANGLE, 'delays = "constellation": position of the terminal; routes treat it as fixed.',
+        "-12.05 deg", low="-90 deg",
         high="90 deg",
     )  # fmt: skip
     terminal_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "-77.04 deg", low="-180 deg", high="360 deg"
     )
-    queue_pkts: int | None = queue("Waiting packets that each direction of the last hop holds.", "500 pkts")
+    queue_pkts: int | None = queue("Largest number of packets that wait in each direction of the last hop.", "500 pkts")
     queue_bytes: int | None = None
     # A codeword carries one IP packet and nothing else.
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the last hop per packet on top of its IP length.", "0 B", low="0 B", high="1000 B"
+        units.BYTES,
+        "Bytes that each packet occupies on the last hop in addition to its IP length.",
+        "0 B",
+        low="0 B",
+        high="1000 B",
     )
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """The same keys as for every medium have no effect. For a channel over a constellation, only those link and
-        route keys have no effect that concern a path that is not built."""
+        """Keys that have no effect: those of `MediumSection.idle`, and some keys of `[network]`. For a channel over a
+        constellation, link and route keys that concern a path that is not built have no effect either."""
         # Routes over a constellation determine the channel's delays, but the constellation's links are not built. The
         # channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {

@@ -29,8 +29,8 @@ class RateKeys(QueueKeys):
         none="unshaped",
     )  # fmt: skip
     background_bps: int = quantity(
-        units.RATE, "What traffic that the run does not have takes of each link, each direction: a rate without "
-        "packets. The run's own packets are sent at what is left.",
+        units.RATE, "Capacity that traffic outside of the run takes from each link, in each direction. It is a rate "
+        "without packets; the run's packets are sent at the remaining rate.",
         "0 bit/s", low="0 bit/s", high="1000 Gbit/s",
     )  # fmt: skip
 

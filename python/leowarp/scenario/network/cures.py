@@ -30,74 +30,78 @@ class Cures:
         packets during `resequence_delay_ns`: always (``basic``), or only if it arrived on the new path just after a
         change (``advanced``).
     notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node notifies the sending hosts. The first
-        value is the delay after the change (before the change if negative). The others are the share of lost notices (0
-        to 1), and the mean time between two false notices to a host (None: no false notices).
+        value is the delay after the change (before the change if negative). The other two values are the share of lost
+        notices (0 to 1), and the mean time between two false notices to a host (None: no false notices).
     """
 
     move_queue: str = word(
-        "At a route change what waits at the abandoned link stays there (off), or the node forwards it anew, before "
-        "anything newer: its queue is in the node's memory (kept), or lost with a link that goes down (lost).",
+        "Packets that wait at the abandoned link at a route change: they stay there (off), or the node forwards them "
+        "over the new link before newer packets. kept: the queue is in the node's memory; lost: the queue is lost with "
+        "a link that goes down.",
         ("off", "kept", "lost"),
         "off",
     )
     hold: bool = flag(
-        "At a route change a node holds new packets back until those that left before, by the old path, will have "
-        "arrived first: computed from the delays of both paths and its own queue.",
+        "At a route change a node delays new packets until the packets that it sent by the old path will have arrived. "
+        "The time is computed from the delays of both paths and from the node's queue.",
         False,
     )
     hold_buffer_bytes: int = quantity(
-        units.BYTES, "hold, end_marker: what may be held back at each direction of a link.", "2 MB", low="1600 B",
+        units.BYTES, "hold, end_marker: size of the hold buffer of each link direction.", "2 MB", low="1600 B",
         high="1 GB",
     )  # fmt: skip
     hold_full: str = word(
-        "hold, end_marker: a full buffer refuses the packet that comes (drop), or sends its oldest before their time "
-        "(send).",
+        "hold, end_marker: a full buffer drops the packet that arrives (drop), or sends its oldest one early (send).",
         ("drop", "send"),
         "drop",
     )
     end_marker: bool = flag(
-        "At a route change a node sends a marker as the last packet over the old link; the node where the paths meet "
-        "holds what comes by the new one until the marker arrives.",
+        "At a route change a node sends a marker as the last packet over the old link. The node where the paths meet "
+        "delays packets of the new path until the marker arrives.",
         False,
     )
     end_marker_wait_ns: int = quantity(
-        units.TIME, "end_marker: how long a packet waits for it, at most.", "100 ms", low="1 us", high="199 ms"
+        units.TIME, "end_marker: longest time that a packet waits for the marker.", "100 ms", low="1 us", high="199 ms"
     )
     duplicate_ns: int | None = quantity(
         units.TIME,
-        "For so long after a route change a node sends packets over the new link and copies over the old one; the "
-        "station that receives takes the first of each.",
+        "Time after a route change during which a node sends packets over the new link and copies of them over the old "
+        "one. The receiving station accepts the first of each two.",
         "off", low="1 ms", high="10 s", none="off",
     )  # fmt: skip
     resequence: str = word(
-        "The station that sends numbers packets, the one that receives puts them in order (RFC 9550): each flow by "
-        "itself, or all from host to host.",
+        "The sending station numbers packets, and the receiving one puts them in order (RFC 9550): each flow by "
+        "itself, or all packets between two hosts.",
         ("off", "flow", "aggregate"),
         "off",
     )
     resequence_kind: str = word(
-        "resequence: a packet before its turn waits, always (basic), or only if it came by the new path of a recent "
-        "route change (advanced).",
+        "resequence: whether an early packet always waits for its turn (basic), or only if it came by the new path of "
+        "a recent route change (advanced).",
         ("basic", "advanced"),
         "basic",
     )
     # TCP_RTO_MIN is 200 ms (include/net/tcp.h). If a station waits this long for a lost packet, the sender times out.
     resequence_delay_ns: int = quantity(
-        units.TIME, "resequence: how long a packet waits for those before it, at most.", "50 ms", low="1 us",
+        units.TIME, "resequence: longest time that a packet waits for earlier ones.", "50 ms", low="1 us",
         high="199 ms",
     )  # fmt: skip
     notify: bool = flag(
-        "At a route change the node sends a notice (ICMP) to each host whose packets it takes over another path: "
-        "delays of both paths, and for how long packets may be late.",
+        "At a route change the node sends a notice (ICMP) to each host whose packets now take another path. It "
+        "contains the delays of both paths and the time for which packets may arrive late.",
         False,
     )
     notify_delay_ns: int = quantity(
-        units.TIME, "notify: how long after the change notices leave the node; negative: before it, since changes are "
-        "computed from the constellation.",
+        units.TIME, "notify: delay from the change to the departure of notices. A negative delay sends them before the "
+        "change, which is known because the constellation's motion is computed.",
         "0 s", low="-10 s", high="10 s",
     )  # fmt: skip
     notify_loss_ratio: float = quantity(
-        units.RATIO, "notify: share of notices that are lost, besides what links lose.", "0 %", low="0 %", high="100 %"
+        units.RATIO,
+        "notify: share of notices that are lost, in addition to losses on links.",
+        "0 %",
+        low="0 %",
+        high="100 %",
     )
     notify_false_interval_ns: int | None = quantity(
         units.TIME, "notify: mean time between false notices to a host, at random instants.", "never", low="1 ms",
@@ -213,7 +217,7 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
     """Check that nodes change their routes one by one and that the old path still leads to the host. Cures at a route
-    change need both."""
+    change need both conditions."""
     section = tables["cures"]
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     lost = {
@@ -266,7 +270,7 @@ def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Check that queues can be read back. This needs FIFOs of leolink and known neighbours."""
+    """Check that queues can be read back. Reading back needs FIFOs of leolink and known neighbours."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     network = tables["network"]
     if value_of(network, Network, "link_model") != "leolink":

@@ -33,24 +33,24 @@ def _number(doc: str, low: int, high: int) -> Key:
 
 # Defaults are the kernel's own: a parameter that is not given is not sent to the kernel (docs/concepts/links.md, other
 # queues).
-_TARGET = _time("Delay in the queue that it aims at.")
+_TARGET = _time("Target delay of the queue.")
 # The names are those of tc(8), without units; `ce_threshold` marks by delay alone, independent of the control law.
 _CODEL = {
     "target": _TARGET,
-    "interval": _time("How long the delay must have been above `target` before it drops or marks."),
-    "ce_threshold": _time("Delay above which every packet that can be is marked.", "0 s"),
+    "interval": _time("Time for which the delay must exceed `target` before the queue drops or marks packets."),
+    "ce_threshold": _time("Delay above which the queue marks every packet that can be marked.", "0 s"),
 }
 _PIE = {
     "target": _TARGET,
-    "tupdate": _time("How often the drop probability is computed.", "1 ms"),
+    "tupdate": _time("Time between two computations of the drop probability.", "1 ms"),
     "alpha": _number("Weight of the delay's distance from `target`, in sixteenths.", 0, 32),
     "beta": _number("Weight of the delay's trend, in sixteenths.", 0, 32),
 }
 _FLOWS = {
     "flows": _number("Number of queues that flows are hashed into.", 1, 65536),
-    "quantum": _size("What a queue may send before it is the next one's turn.", "256 B", "1 MB"),
+    "quantum": _size("Bytes that one of these queues may send before the next one sends.", "256 B", "1 MB"),
 }
-_MEMORY = {"memory_limit": _size("Most memory that waiting packets may take.", "64 kB")}
+_MEMORY = {"memory_limit": _size("Largest memory that waiting packets may occupy.", "64 kB")}
 
 PARAMETERS: Mapping[str, Mapping[str, Key]] = {
     "fifo": {},
@@ -59,17 +59,17 @@ PARAMETERS: Mapping[str, Mapping[str, Key]] = {
     "pie": _PIE,
     "fq_pie": _PIE | _FLOWS,
     "cake": {
-        "rtt": _time("Round-trip time that target and interval are made for."),
+        "rtt": _time("Round-trip time from which target and interval are computed."),
         "flow_mode": Key("word", "How it tells flows apart.", words=(
             "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate",
         )),
-        "ack_filter": Key("word", "Whether it drops ACKs that a later one makes needless.", words=(
+        "ack_filter": Key("word", "Whether the queue drops ACKs that a later ACK makes unnecessary.", words=(
             "no", "ack-filter", "ack-filter-aggressive",
         )),
     } | _MEMORY,
     "red": {
-        "min": _size("Mean queue below which nothing is dropped or marked.", "1 B", "1 GB"),
-        "max": _size("Mean queue from which on everything is.", "1 B", "1 GB"),
+        "min": _size("Mean queue length below which no packet is dropped or marked.", "1 B", "1 GB"),
+        "max": _size("Mean queue length from which all packets are dropped or marked.", "1 B", "1 GB"),
         "probability": Key("quantity", "Probability at `max`.", quantity=units.PROBABILITY, low="1 ppm", high="100 %"),
         "adaptive": Key("flag", "`probability` is adapted (Adaptive RED)."),
     },
@@ -97,18 +97,22 @@ class QueueKeys:
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
 
-    queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
+    queue_pkts: int | None = queue(
+        "Largest number of packets or bytes that wait in each direction of a link.", "500 pkts"
+    )
     queue_bytes: int | None = None
     queue_discipline: str = word(
-        "What waits before the serialiser of each direction: a plain queue, or one of the kernel's active queue "
-        "managements.",
+        "Queue in front of the serialiser of each direction: a plain queue, or one of the kernel's active queue "
+        "management disciplines.",
         DISCIPLINES,
         "fifo",
     )
-    ecn: bool = flag("It marks packets that can be marked instead of dropping them (cake always does).", False)
+    ecn: bool = flag(
+        "Whether the queue marks packets instead of dropping them, if they can be marked (cake always does).", False
+    )
     queue_parameters: Mapping[str, int] = table(
-        "Parameters of the discipline, by name (see below); what is left out is the kernel's own or follows from "
-        "`queue`."
+        "Parameters of the discipline, by name (see below). A parameter that is not given has the kernel's default or "
+        "follows from `queue`."
     )
 
 
@@ -177,8 +181,8 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
 
 
 def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
-    """Set whether the discipline marks packets: cake always does, a fifo never does, and for the others their key
-    decides."""
+    """Set whether the discipline marks packets: cake always does, a fifo never does, and for other disciplines the key
+    `ecn` decides."""
     marks = section.values.get("ecn")
     if kind in MARKS_ALWAYS:
         if marks is False:

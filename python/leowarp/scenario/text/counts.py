@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on stations and flows of a text. They are counted before the text is parsed, because parsing takes 0.2 ms per
-element."""
+"""Limits on stations and flows of a text. The stations and flows are counted before the text is parsed, because parsing
+takes 0.2 ms per element."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Pro
 
 
 def _plain(node: Node) -> Any:
-    """The values of a node and of all below it, without their origins."""
+    """The values of a node and of all nodes below it, without their origins."""
     if isinstance(node.value, dict):
         return {key: _plain(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -281,8 +281,8 @@ def _text(raw: Any) -> str:
 
 
 def _command(raw: Any) -> str:
-    """A command line, split into words as a shell would do it. Quotes have a shell's meaning, and
-    nothing else does."""
+    """A command line, split into words as a shell would do it. Quotes and backslashes have a shell's meaning; other
+    special characters have none."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
     if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:

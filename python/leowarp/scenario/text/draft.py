@@ -15,7 +15,7 @@ class Draft:
     Presets, defaults of a medium and implied stations are added to it after all sections are decoded.
 
     name: The run's name; "" if it is missing or wrong. A missing or wrong name is noted as a problem.
-    sections: The tables of `loading.TABLES`. It contains only the media that are given.
+    sections: The tables of `loading.TABLES`. `sections` contains only the media that are given.
     stations, flows: Sections in the order of the file. `completion` replaces the stations by those that a medium
         implies.
     modules: Kernel module -> its parameters, as texts.

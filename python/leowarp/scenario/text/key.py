@@ -92,7 +92,8 @@ def quantity(
 
 
 def queue(doc: str, default: str) -> Any:
-    """A limit in packets or bytes. It fills two attributes, `queue_pkts` and `queue_bytes`, one of which is None."""
+    """A limit in packets or bytes. The key fills two attributes, `queue_pkts` and `queue_bytes`, one of which is
+    None."""
     doc += ' In packets, in bytes ("64 kB"), or "unlimited".'
     return _field(Key("queue", doc, default, low="1 pkts", none="unlimited"), PACKETS.parse(default))
 
@@ -185,7 +186,7 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     'delay_ns'
     """
     declared = {}
-    # This is the portable way to a class's annotations, which are not in its __dict__ from Python 3.14 on.
+    # `get_annotations` is the portable way to a class's annotations, which are not in its __dict__ from Python 3.14 on.
     own = list(inspect.get_annotations(section))
     place = {name: number for number, name in enumerate(own)}
     # `fields` lists the fields of base classes first. A plan is read from top to bottom, so the section's own keys come

@@ -3,7 +3,8 @@
 
 The text must already have passed ``tomllib``. This reader only finds where elements begin and end; it does not validate
 the text.
-This keeps it short: a value that is not a string, array or table ends at the next comma, bracket, comment or line end.
+Without validation the reader stays short: a value that is not a string, array or table ends at the next comma, bracket,
+    comment or line end.
 """
 
 from __future__ import annotations

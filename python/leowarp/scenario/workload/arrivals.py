@@ -74,7 +74,8 @@ def arrivals(
     weights = np.array(list(mix.values()), dtype=np.float64)
     controls = _weighted(weights / weights.sum(), stream(run.seed, "traffic.congestion_controls").random(number))
     names = list(mix)
-    # The limit is the same as for a flow in a text. Otherwise a plan would not give the same plan when loaded.
+    # Fields of other kinds of flow are None, as for a flow in a text. Otherwise a plan would not give the same plan
+    # when loaded.
     without: dict[str, Any] = dict.fromkeys(fields_of_other_kinds("tcp"))
     return tuple(
         Flow(
@@ -95,8 +96,8 @@ def _gravity(traffic: Traffic, stations: Sequence[Station]) -> tuple[list[tuple[
         for attribute in ("longitude_deg", "latitude_deg")
     )
     unit = np.stack([np.cos(lat_rad) * np.cos(lon_rad), np.cos(lat_rad) * np.sin(lon_rad), np.sin(lat_rad)], axis=1)
-    # The angle at the Earth's centre. It is computed from the chord, which, unlike the cosine, is also exact for near
-    # places.
+    # The angle at the Earth's centre. The angle is computed from the chord, which, unlike the cosine, is also exact for
+    # near places.
     chord = np.linalg.norm(unit[:, None, :] - unit[None, :, :], axis=-1)
     angle_rad = 2.0 * np.arcsin(np.minimum(chord / 2.0, 1.0))
     people = np.array([CITIES[name] for name in traffic.cities], dtype=np.float64)
@@ -122,7 +123,7 @@ def _check_load(
 ) -> None:
     """Check that a city's average load, sent or received, fits its access link, with headers and overhead.
 
-    Without this check, queues would only grow, whatever the congestion control does.
+    With a higher load, queues would only grow, whatever the congestion control does.
     """
     if ground.left_bps is None or network.endpoints == "satellites":
         return

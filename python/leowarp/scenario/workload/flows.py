@@ -62,7 +62,7 @@ UDP_PAYLOAD_BYTES = 1200
 _CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,15}")
 
 # A name begins with a letter, because digits alone are a flow's number. A name has no comma and no brackets, because
-# flows' names in other places contain them.
+# leowarp adds them to names, as in "A to B, cubic (flow 3)".
 _FLOW_NAME = re.compile(r"[^\W\d_][\w .-]{0,39}")
 _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 
@@ -100,7 +100,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         for name in traffic.values.get("congestion_controls", {}):
             mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
             _check_congestion_control(mixed, draft, problems)
-    # This is done after the single flows, because these checks concern all flows together.
+    # Names are checked after the single flows, because the checks concern all flows together.
     _check_names(draft, problems)
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
@@ -165,8 +165,8 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check a program's flow. It needs a client, absolute paths for its places, and only known names in braces. Packets
-    must carry no tag of their path, because only the agent's own sockets could set it."""
+    """Check a program's flow. A program needs a client, absolute paths for its places, and only known names in braces.
+    Packets must carry no tag of their path, because only the agent's own sockets could set it."""
     if not section.gave("client"):
         hint = 'write client = "iperf3 -c {server} -p {port}"'
         problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)

@@ -95,7 +95,8 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
-    """Whether a host has selective acknowledgements. Its sysctls decide first, then its switch, then its profile."""
+    """Whether a host has selective acknowledgements. The host's sysctls decide first, then its switch, then its
+    profile."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
     switch = _value(draft, name, "sack")

@@ -2,8 +2,8 @@
 """`protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
 
 A flow with this protocol is a connection and its first subflow. A flow with `subflow_of` is a further subflow of such a
-connection, from another source or to another destination. The station at this end has no separate host: it is a further
-interface of the connection's host. The kernel's path manager opens the subflow.
+connection, from another source or to another destination. The station at this other end has no separate host: it is a
+further interface of the connection's host. The kernel's path manager opens the subflow.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ _ONLY_OF = {
 class Traffic:
     """TCP flows that arrive at random between cities. The plan contains them as ordinary flows, one by one.
 
-    They follow the flows of ``[[flows]]``. A plan no longer contains ``[traffic]``, so changing the seed or one of its
-    keys requires the scenario. A city becomes a station, unless a station of its name exists.
+    Flows of ``[traffic]`` follow the flows of ``[[flows]]``. A plan no longer contains ``[traffic]``, so changing the
+    seed or one of its keys requires the scenario. A city becomes a station, unless a station of its name exists.
 
     cities: Names of `cities.CITIES`; empty if `largest` is given.
     distance_exponent: The probability of flows from i to j is proportional to P_i P_j / d_ij^exponent.
@@ -41,40 +41,43 @@ class Traffic:
     congestion_controls: Congestion controls with their weights.
     """
 
-    cities: tuple[str, ...] = names("Cities between which flows go, by name.")
+    cities: tuple[str, ...] = names("Names of the cities between which flows run.")
     largest: int | None = count(
-        "So many of the most populous cities, in place of `cities`.", "none", 2, len(CITIES), none="none"
+        "Number of most populous cities; replaces `cities`.", "none", 2, len(CITIES), none="none"
     )
     distance_exponent: int = count(
-        "Gravity: a pair's share is the product of its populations over the distance to this power.", 0, 0, 4
+        "Gravity model: the share of a pair is the product of its populations divided by the distance to this power.",
+        0,
+        0,
+        4,
     )
     arrival_rate_flows_per_s: float = quantity(
-        units.FLOW_RATE, "Flows that arrive a second, of all pairs together (Poisson).", low="0.001 flows/s",
+        units.FLOW_RATE, "Flows that arrive per second, over all pairs together (Poisson).", low="0.001 flows/s",
         high="1000000 flows/s", required=True,
     )  # fmt: skip
     start_ns: int = quantity(units.TIME, "When the first may arrive.", "0 s", low="0 s", high="30 d")
     stop_ns: int | None = quantity(units.TIME, "When no more arrive.", "end", low="1 ms", high="30 d", none="end")
     sizes: str = word(
-        "Distribution of the flows' sizes; `file`: each is drawn from a list.",
+        "Distribution of the flows' sizes; `file`: each size is sampled from a list.",
         ("lognormal", "pareto", "fixed", "file"),
         "lognormal",
     )
     mean_size_bytes: int = quantity(units.BYTES, "Mean size.", "100 kB", low="1 B", high="1000 GB")
     # mean = median exp(sigma^2 / 2)
     median_size_bytes: int = quantity(
-        units.BYTES, "lognormal: the median, below the mean; sigma follows from both.", "20 kB", low="1 B",
+        units.BYTES, "lognormal: median, below the mean; sigma follows from both.", "20 kB", low="1 B",
         high="1000 GB",
     )  # fmt: skip
     # mean = smallest a / (a - 1)
     smallest_size_bytes: int = quantity(
-        units.BYTES, "pareto: the smallest size, below the mean; the exponent follows from both.", "20 kB", low="1 B",
+        units.BYTES, "pareto: smallest size, below the mean; the exponent follows from both.", "20 kB", low="1 B",
         high="1000 GB",
     )  # fmt: skip
     size_file: InputFile | None = file(  # noqa: RUF009
-        "file: a text of sizes in bytes, a whole number a line."
+        "file: a text file of sizes in bytes, one whole number per line."
     )
     congestion_controls: Mapping[str, int] = table(
-        "Congestion controls with their weights; none: cubic alone. For instance `{ cubic = 3, bbr = 1 }`."
+        "Congestion controls with their weights, for instance `{ cubic = 3, bbr = 1 }`; none: only cubic."
     )
 
 

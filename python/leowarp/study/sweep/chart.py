@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chart of medians and their intervals for the page of a study, as SVG text. The SVG is made as text, because importing
-matplotlib would take longer than making the page of a small study."""
+"""Chart of medians and their intervals for the page of a study, as SVG text. The SVG is written without matplotlib,
+whose import would take longer than making the page of a small study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH_PX, HEIGHT_PX = 760, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 16, 12, 46
 _ROW_PX = 18
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
-"""Colours of Okabe and Ito's palette, as in the figures of a run."""
+"""Okabe and Ito's palette, as in the figures of a run."""
 DASHES = ("", "6 3", "6 2 2 2", "2 2", "9 3", "4 2 1 2", "1 3")
 
 
@@ -24,9 +24,10 @@ class Chart:
     """The content of a chart.
 
     places: Values of the parameter on the horizontal axis.
-    lines: Lines of the chart, at most `len(COLOURS)`. Each has one value per place.
+    lines: Lines of the chart, at most `len(COLOURS)`. Each line has one value per place.
     along, up: Labels of the horizontal and of the vertical axis.
-    joined: True if lines connect the points, as for ordered numbers. False for words, which have no values in between.
+    joined: True if lines connect the points, as for ordered numbers; False for words, between which there are no
+        values.
     """
 
     places: Sequence[str]
@@ -39,7 +40,7 @@ class Chart:
         """The chart as an `<svg>` element. The result is "" if there are no values, or too many lines to
         distinguish."""
         known = [value for line in self.lines.values() for value in line if value.known and math.isfinite(value.high)]
-        # Readers cannot distinguish more lines than there are colours. The table below the chart has all of them.
+        # Readers cannot distinguish more lines than there are colours. The table below the chart shows all lines.
         if not known or not 1 <= len(self.lines) <= len(COLOURS):
             return ""
         low, high, step = _axis(min(value.low for value in known), max(value.high for value in known))
@@ -64,7 +65,7 @@ class Chart:
                   if place % every == 0]  # fmt: skip
         parts.append(_text((_LEFT + WIDTH_PX - _RIGHT) / 2, floor + 36, self.along, "middle"))
         for number, (name, line) in enumerate(self.lines.items()):
-            # Points are shifted sideways, so that the intervals of two lines do not hide each other.
+            # The points of different lines are shifted sideways, so that their intervals do not hide each other.
             aside = (number - (len(self.lines) - 1) / 2) * 0.06
             dots = [(x(place + aside), of_seeds) for place, of_seeds in enumerate(line)
                     if of_seeds.known and math.isfinite(of_seeds.high)]  # fmt: skip
@@ -92,8 +93,8 @@ class Chart:
 
 def _axis(low: float, high: float) -> tuple[float, float, float]:
     """Ends and tick spacing of an axis. An axis begins at 0, unless all values are far from 0."""
-    # If an axis began just below the smallest value, the ratio between small and large values would seem larger than it
-    # is.
+    # On an axis that begins just below the smallest value, the ratio between large and small values would seem larger
+    # than it is.
     low = 0.0 if low >= 0 and low < 0.7 * high else low
     span = (high - low) or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(span / 4))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the chart on the page of a study."""
+"""The chart on the page of a study."""
 
 import re
 from xml.etree import ElementTree
@@ -26,7 +26,7 @@ def test_words_along_the_axis_are_dots_that_no_line_joins():
     ElementTree.fromstring(svg)
     assert "<polyline" not in svg
     assert chart(cubic=[[1.0], [4.0]]).count("<polyline") == 1
-    # There is one label for each value, and beside it one name.
+    # There is one circle for each value, and one beside each name in the legend.
     assert svg.count("<circle") == 4 + 2
 
 

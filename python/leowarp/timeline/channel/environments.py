@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter sets of the land-mobile-satellite model: leowarp's (environments.toml, with sources beside the numbers) and
-the user's, from a TOML or JSON file of the same form."""
+"""Parameter sets of the land-mobile-satellite model: leowarp's own sets (environments.toml, with sources beside the
+numbers), and the user's sets from a TOML or JSON file of the same form."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ OURS = Path(__file__).with_name("environments.toml")
 
 ROW_SUM_TOLERANCE = 5e-4
 """Published probabilities have four digits, so the sum of three of them is off by at most 1.5e-4. The tolerance is
-larger, because some rows have two probabilities with three digits. A smaller error is removed by dividing the row by
-its sum."""
+larger, because some rows have two probabilities with three digits. If the error is within the tolerance, the row is
+divided by its sum."""
 
 STATES_MAX = 127
 """A power series keeps the state of each sample in one byte."""
@@ -35,8 +35,9 @@ class Environment:
     """A Markov chain over states, each with its own Loo distribution.
 
     name, elevation_deg: Name of the environment, and elevation of the satellite.
-    states: n of them.
-    transitions: tuple of n tuples of n floats. From row to column, one step per frame; each row sums to 1.
+    states: The n states.
+    transitions: tuple of n tuples of n floats. Probability of a step from the row's state to the column's state, one
+        step per frame; each row sums to 1.
     correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats; or None if they are unknown.
         Correlation distance of the direct signal, length of the slope between two states, shortest length of each
         state.
@@ -68,7 +69,7 @@ class Environment:
 
 
 def environments(path: Path | None = None) -> tuple[Environment, ...]:
-    """Every set in a file, or leowarp's own sets if `path` is None.
+    """Every parameter set in a file, or leowarp's own sets if `path` is None.
 
     Raises ScenarioError if the file cannot be read, has unknown or missing keys, or has rows that do not sum to 1; also
     if a chain
@@ -78,9 +79,11 @@ def environments(path: Path | None = None) -> tuple[Environment, ...]:
 
 
 def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
-    """One set, at exactly this elevation. Nothing is interpolated between two elevations, so no set exists there.
+    """The parameter set of an environment at exactly this elevation. Parameters are not interpolated between two
+    elevations.
 
-    Raises ScenarioError: As `environments`; also if there is no such set, with a list of the existing ones.
+    Raises ScenarioError: For the same reasons as `environments`; also if there is no such set, with a list of the
+        existing sets.
 
     >>> environment("intermediate-tree-shadowed", 40).state_lengths_m is not None
     True
@@ -150,7 +153,7 @@ class _Entry:
         self._only(entry, _KEYS, where)
 
     def environment(self) -> Environment:
-        """The set; errors name the file, and the set's number and name."""
+        """The parameter set of this table; errors name the file, and the set's number and name."""
         name = self._text("name")
         self.where = f"{self.where} ({name})"
         states = self._states()
@@ -204,7 +207,7 @@ class _Entry:
                 f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT
             )
         # Each row is divided by its sum below. The stationary distribution is defined only for rows that sum to 1, and
-        # printed digits do not.
+        # a row of printed digits may miss 1 slightly.
         shares = []
         for number, row in enumerate(rows, 1):
             values = [self._value(value, f"transitions, row {number}", 0, 1) for value in row]

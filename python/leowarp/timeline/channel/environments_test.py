@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables, and the user's own files."""
+"""Tests of leowarp's parameter sets and of the user's own files."""
 
 import json
 

@@ -2,10 +2,10 @@
 """Hybrid ARQ over a fading channel: the number of retransmissions of each packet, and its arrival time or its loss.
 
 A packet fills one codeword. The starts of its transmissions are `retransmission_delay_ns` apart. Each transmission
-sends some bits of the codeword. It delivers the mutual information of its symbols at the power during the transmission.
-The receiver keeps the information of all transmissions. It decodes when the sum reaches the threshold,
-`threshold_ratio` times the data bits. Otherwise it asks for more, at most `retransmissions` times; after that, the
-packet is lost.
+sends some bits of the codeword. A transmission delivers the mutual information of its symbols at the power during that
+transmission. The receiver keeps the information of all transmissions. The receiver decodes the codeword when the sum
+reaches the threshold, `threshold_ratio` times the data bits. If the sum stays below the threshold, the receiver asks
+for more bits, at most `retransmissions` times; after that, the packet is lost.
 
 - `incremental` (type II): every transmission sends new bits; their information adds up. The receiver determines the
   number of these bits: see `Harq.rule`. Once the whole codeword is sent, no bits are left to ask for.
@@ -52,7 +52,8 @@ class Harq:
 
     kind: "incremental" or "chase"
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: One IP packet of at most data_bits / 8 bytes, and its length after the mother code.
+    data_bits, codeword_bits: Data bits of a codeword, which carry one IP packet of at most data_bits / 8 bytes, and
+        length of the codeword after the mother code.
     rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the rate of the study's link
         without failures.
     retransmissions: Maximum number of retransmissions of a codeword.
@@ -60,15 +61,15 @@ class Harq:
         to the next.
     threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio`, or RATIOS_BY_RATE at
         the rate of the sent bits.
-    rule: "received", "predicted", "statistics" or "equal". Number of bits of a transmission: the missing information
-        divided by the information per bit. The rule chooses the power for this. `received` uses the power just
-        received. `predicted` uses the power that the channel exceeds with the target probability
-        `retransmission_delay_ns` after the power just received; `statistics` uses the power that it exceeds with this
-        probability at any time. For the first transmission, before anything is received, all three
-        use the power at any time. `equal`: the codeword is divided into equal parts.
+    rule: "received", "predicted", "statistics" or "equal". The number of bits of a transmission is the missing
+        information divided by the information per bit. The information per bit depends on the power, which the rule
+        chooses. `received` uses the power just received. `predicted` uses the power that the channel exceeds with the
+        target probability one `retransmission_delay_ns` after the power just received. `statistics` uses the power that
+        the channel exceeds with this probability at any time. For the first transmission, before anything is received,
+        all three rules use the power at any time. `equal`: the codeword is divided into equal parts.
     first_target_ratio, target_ratio: Target probability of decoding after the first, and after each later transmission.
-    last_sends_rest: The last transmission sends all remaining bits, because a packet that is still not complete after
-        it is lost.
+    last_sends_rest: The last transmission sends all remaining bits, because a packet is lost if it is not complete
+        after the last transmission.
     first_bits: Bits of the first transmission; with None, `rule` determines them.
     """
 
@@ -130,7 +131,7 @@ class Harq:
 
     @property
     def packet_bytes(self) -> int:
-        """The largest IP packet."""
+        """Length in bytes of the largest IP packet that fits into a codeword."""
         return self.data_bits // 8
 
     @property
@@ -175,11 +176,11 @@ class Harq:
 class Outcomes:
     """Outcomes of n codewords.
 
-    retransmissions: uint8 array of shape (n,). Number of retransmissions of each, 0 to `Harq.retransmissions`.
+    retransmissions: uint8 array of shape (n,). Number of retransmissions of each codeword, 0 to `Harq.retransmissions`.
     delay_ns: int64 array of shape (n,). From the start of the codeword's first transmission until it is decoded or
         given up.
     lost: bool array of shape (n,)
-    sent_bits: int32 array of shape (n,). first_bits: Bits of the first transmission.
+    sent_bits: int32 array of shape (n,). Number of bits sent in all transmissions of each codeword.
     first_bits: Number of bits in the first transmission.
     """
 
@@ -220,7 +221,7 @@ def outcomes(
     power: The series must extend `parameters.longest_ns` beyond the last start.
     snr_db: Es/N0 at line of sight.
     starts_ns: int64 array of shape (n,), ascending
-    levels: The receiver's knowledge of its channel; by default that of `power` itself.
+    levels: The receiver's knowledge of its channel; by default the levels of `power` itself.
     Raises ScenarioError if `snr_db` is not a finite number.
     Raises ValueError if the series may end before the last transmission of the last codeword.
     """
@@ -237,8 +238,8 @@ def outcomes(
         chunk = starts[begin : begin + CHUNK_CODEWORDS]
         parts.append(run(_Looks(power, snr_db, parameters, first_bits, chunk), known))
     sent_again, lost, sent = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else _NOTHING
-    # 10, 30, 50 or 70 ms by default (the study lists the first and the last of these). For a lost codeword, the delay
-    # after which it is given up.
+    # The delay is 10, 30, 50 or 70 ms by default (the study lists 10 and 70 ms). For a lost codeword, this delay is the
+    # time after which the link gives up.
     delay = parameters.first_delay_ns + parameters.retransmission_delay_ns * sent_again.astype(np.int64)
     return Outcomes(sent_again, delay, lost, sent, first_bits)
 
@@ -263,8 +264,8 @@ class _Looks:
         self, power: PowerSeries, snr_db: float, harq: Harq, first_bits: int, starts_ns: NDArray[np.int64]
     ) -> None:
         self.harq, self.first_bits, self.snr_db, self.count = harq, first_bits, snr_db, len(starts_ns)
-        # The part of the series that this chunk uses. Without this, each chunk would convert the whole series of a run
-        # of 1000 s to ratios.
+        # Only the part of the series that this chunk uses is converted. Otherwise each chunk would convert the whole
+        # series of a run of 1000 s to ratios.
         begin = int(starts_ns[0]) // power.spacing_ns
         end = (int(starts_ns[-1]) + harq.longest_ns) // power.spacing_ns + 2
         # Ratio of symbol energy to noise at each sample.
@@ -282,7 +283,7 @@ class _Looks:
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean over an attempt of these codewords that sends this number of bits at the symbol rate of first
+        """Mean of `what` over one attempt of the codewords `who`, which sends `bits` at the symbol rate of first
         transmissions."""
         # The positions are in samples, as floats: a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
@@ -348,8 +349,8 @@ def _asked(
     """Number of bits that the receiver asks for: whole symbols, and no more than the remaining bits. `seen` is the
     ratio of energy to noise just received."""
     harq = looks.harq
-    # A packet that is not complete after the last transmission is lost, so saving bits there has no use. Without this
-    # exception from the rule, 9.19 % instead of 8.11 % are lost at 7 dB (design/lms-harq.md).
+    # A packet that is not complete after the last transmission is lost, so saving bits there has no use. If the last
+    # transmission followed the rule instead, 9.19 % instead of 8.11 % would be lost at 7 dB (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
         # Send all remaining bits, although they may take far more symbols than first transmissions (1.7 to 1.9 times,
         # in total).
@@ -397,7 +398,7 @@ def _chase(looks: _Looks, levels: Levels) -> _Columns:
 
 
 def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Information required to decode what was sent."""
+    """Information in bits that is required to decode a codeword of which this number of bits was sent."""
     if harq.threshold_kind == "constant":
         return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
     # Outside the measured rates, np.interp uses the value at the nearest measured rate.
@@ -405,7 +406,7 @@ def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64
 
 
 _Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
-"""Retransmissions, whether lost, and bits sent: the results of both kinds for each codeword."""
+"""Retransmissions, whether lost, and bits sent: the results for each codeword, for both kinds of HARQ."""
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9

@@ -174,10 +174,10 @@ def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_se
 
 
 BANDS = {7.0: (0.025, 0.157), 10.0: (0.083**2, 0.083), 13.0: (0.0018, 0.042)}
-"""Bounds of the loss at intermediate tree shadowing and 40 degrees. Upper: the whole codeword meets one fade for all
-its transmissions. Lower, the square: the codeword is sent twice as a whole through two independent fades. The values
-are from an independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold 1.15. The real fading over
-60 ms lies between the two."""
+"""Bounds of the loss at intermediate tree shadowing and 40 degrees. Upper bound: the whole codeword meets one fade for
+all its transmissions. Lower bound, the square: the codeword is sent twice as a whole through two independent fades. The
+values are from an independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold 1.15. The real
+fading over 60 ms lies between these two cases."""
 
 
 def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_little():

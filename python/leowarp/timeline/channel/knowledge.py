@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver's knowledge of its channel: the distribution of its power at any time, and some time after a given
+"""A receiver's knowledge of its channel: the distribution of its power at any time, and one delay after a received
 level."""
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from leowarp.timeline.channel.loo import mixture_quantile_db
 
 LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
 """A receiver that knows the model has learned over 10 km which levels follow each other. This distance contains some
-hundreds of stays in each state. Short waves need more samples for this, so the distance is shorter."""
+hundreds of stays in each state. For short waves, this distance would need too many samples, so the number of samples
+limits the distance."""
 
 LEARNING_SEED = 0
-"""This seed differs from the run's seed, because a receiver does not know future fading. The receiver requests bits in
-the same way in every run."""
+"""This seed differs from the run's seed, because a receiver does not know future fading. With the same seed in every
+run, the receiver always requests bits in the same way."""
 
 GROUPS = 64
 """Samples are grouped by received level, with equal numbers in each group."""
@@ -31,8 +32,8 @@ class Levels:
     """Power levels, dB relative to line of sight, exceeded with the target probability.
 
     first_db, again_db: Level at any time, for the target of the first and of later transmissions.
-    seen_db, next_db: float64 arrays of shape (k,), the first ascending. One delay after `seen_db` was received, the
-        level exceeds `next_db` with the target probability of later transmissions.
+    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. When the level was `seen_db`, it exceeds
+        `next_db` one delay later with the target probability of later transmissions.
     """
 
     first_db: float
@@ -54,8 +55,8 @@ def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio
 
 @lru_cache(maxsize=16)
 def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """Knowledge from the model: the level at any time from its closed form (without slopes between states), the rest
-    from a separate series."""
+    """Knowledge from the model: the level at any time comes from its closed form (without slopes between states), and
+    the level after a received level comes from a separate series."""
     model = channel.model()
     first_db, again_db = (
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)

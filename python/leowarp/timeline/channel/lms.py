@@ -40,7 +40,7 @@ BLOCK_SAMPLES = 1 << 18
 """Number of samples computed at once. Intermediate arrays then take some 20 MB, for any length of a run."""
 
 SAMPLES_MAX = 500_000_000
-"""This number of samples takes 2.5 GB for level and state. A larger number means a typing error in speed or carrier."""
+"""500 million samples take 2.5 GB for level and state. A larger number means a typing error in speed or carrier."""
 
 FRAMES = ("common", "by-state")
 
@@ -54,11 +54,11 @@ class LandMobile:
     speed_m_per_s: Speed of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
     carrier_hz: Default 2.2 GHz, the band in which the tables were measured.
     correlation_m, transition_m: Correlation distance of the direct signal, and length of the slope between states.
-    frames: "common" or "by-state". Length of a step of the chain. `common`: the same for every state, the mean of the
-        shortest lengths weighted by the states' shares. The states' shares of the distance then equal the chain's
-        stationary distribution, as the published shares do. `by-state`: each state has its own shortest length, which
-        changes the shares of the distance.
-    frame_m: A length for `common` that replaces this mean.
+    frames: "common" or "by-state". Length of a step of the chain. `common`: the step has the same length in every
+        state, the mean of the shortest lengths weighted by the states' shares. The states' shares of the distance then
+        equal the chain's stationary distribution, as the published shares do. `by-state`: each state has its own
+        shortest length, which changes the shares of the distance.
+    frame_m: A length of a step for `common` that replaces this mean.
     samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. 16:
         linear interpolation of the diffuse power is off by at most 2 % of its mean.
     """
@@ -99,7 +99,7 @@ class LandMobile:
 
     @property
     def wavelength_m(self) -> float:
-        """c / carrier."""
+        """Wavelength in m: speed of light / carrier frequency."""
         return SPEED_OF_LIGHT_M_PER_S / self.carrier_hz
 
     @property
@@ -110,16 +110,16 @@ class LandMobile:
     def model(self) -> Model:
         """The parameters, completed from the environment's table.
 
-        Lengths that the user sets override the table's. No length is taken from another environment.
+        Lengths that the user sets override the lengths of the table. No length is taken from another environment.
 
-        Raises ScenarioError if there is no such environment, or its table lacks a length that was not given.
+        Raises ScenarioError if there is no such environment, or if its table lacks a length that the user did not set.
         """
         surroundings = environment(self.environment, self.elevation_deg, self.environments_path)
         if self.correlation_m is not None:
             surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
         if self.transition_m is not None:
             surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
-        # The lengths are scaled so that their weighted mean over all states is exactly this length.
+        # The lengths are scaled so that their weighted mean over all states is exactly `frame_m`.
         if self.frame_m is not None:
             surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
         lacking = [

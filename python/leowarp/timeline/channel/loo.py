@@ -87,7 +87,7 @@ def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) 
     return float(brentq(lambda x: float(mixture_share_below(states, shares, x)) - share, low, high, xtol=1e-6))
 
 
-# ln of an amplitude ratio, of a level in dB: 20 log10 z = x, ln z = x ln(10) / 20
+# Factor from a level in dB to the natural logarithm of an amplitude ratio: 20 log10 z = x, ln z = x ln(10) / 20
 _NEPERS_PER_DB = math.log(10) / 20
 
 # The tails of a Gaussian beyond 8 deviations are 1.2e-15.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loo's distribution compared with its density, a Monte Carlo of its definition, and independent numbers."""
+"""Loo's distribution compared with its density, a Monte Carlo simulation of its definition, and independent numbers."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_mean_and_quantiles_are_those_of_draws_of_the_definition():
     power = np.abs(amplitude_ratio(state.mean_db + state.deviation_db * rng.standard_normal(n)) + diffuse) ** 2
     assert power.mean() == pytest.approx(state.mean_power, rel=5e-3)
     for share in (0.01, 0.1, 0.5, 0.9, 0.99):
-        # Four standard errors of a share.
+        # The tolerance is four standard errors of a share.
         level_db = np.quantile(power_db(power), share)
         assert float(state.share_below(level_db)) == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / n))
 
@@ -60,8 +60,9 @@ def test_without_shadowing_it_is_rice_and_without_a_direct_signal_rayleigh():
         assert float(rayleigh.share_below(level_db)) == pytest.approx(-np.expm1(-ratio), rel=1e-9)
 
 
-# Quantiles of the three-state mixture, intermediate tree shadowing at 40 degrees. They are an independent Monte Carlo
-# of 200,000 samples of the same Loo triplets with shares .3929, .3571, .25; its standard error at 1 % is 0.1 dB.
+# Quantiles of the three-state mixture, intermediate tree shadowing at 40 degrees. The quantiles are from an independent
+# Monte Carlo simulation of 200,000 samples of the same Loo triplets with shares .3929, .3571, .25; their standard error
+# at 1 % is 0.1 dB.
 ITS_40_QUANTILES_DB = {0.01: -24.566, 0.05: -17.432, 0.1: -14.303, 0.25: -9.700, 0.5: -4.772, 0.75: -0.703,
                        0.9: 1.091, 0.99: 3.276}  # fmt: skip
 

@@ -5,8 +5,8 @@ For M equally likely points x of mean energy 1 and complex noise of energy 1 / s
 
     I = log2 M - 1/M sum_x E_n log2 sum_x' exp(-snr (|x - x' + n|^2 - |n|^2))
 
-This is the coded-modulation information, between symbols and received values. (16QAM and 8PSK lose a little of it with
-a decoder that treats each bit separately, without iterations.) BPSK and QPSK use one and two real dimensions.
+I is the coded-modulation information, between symbols and received values. 16QAM and 8PSK lose a little of it with a
+decoder that treats each bit separately, without iterations. BPSK and QPSK use one and two real dimensions.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 _NODES, _WEIGHTS = _gaussian(721)
-# A grid in two dimensions has the square of its nodes per dimension, so a smaller number is used for it.
+# A two-dimensional grid has the square of the nodes per dimension, so fewer nodes per dimension are used.
 _COARSE, _COARSE_WEIGHTS = _gaussian(91)
 
 _LEVELS_DB = np.linspace(-50.0, 40.0, 1801)

@@ -55,7 +55,7 @@ def test_it_rises_from_nothing_to_the_bits_of_a_symbol_under_shannons_bound(modu
     # The tolerance 2e-5 is the error of the table.
     assert (bits <= np.log2(1 + ratios) + 2e-5).all()
     # At low ratios, every zero-mean modulation with equal power in both dimensions approaches Shannon's bound. BPSK
-    # approaches it, too.
+    # approaches this bound, too.
     assert bits[0] == pytest.approx(np.log2(1 + ratios[0]), rel=1e-3)
 
 

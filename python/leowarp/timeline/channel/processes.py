@@ -33,13 +33,13 @@ def visits(
     until_m: float,
     rng: np.random.Generator,
 ) -> Visits:
-    """A walk of the chain, one step per frame of the state's length, at least `until_m` long.
+    """States that the chain visits on a path of at least `until_m`, with one step per frame of the state's length.
 
     The first state comes from the chain's stationary distribution `shares`, so no warm-up is needed.
     """
     state = _drawn(np.cumsum(shares), rng.random())
-    # Probabilities of the next state when the chain leaves this one. The length of the stay is sampled separately
-    # below.
+    # Probabilities of the next state when the chain leaves its current state. The length of the stay is sampled
+    # separately below.
     leaving = np.cumsum(np.where(np.eye(len(chain), dtype=bool), 0.0, chain), axis=1)
     states, starts = [], [0.0]
     while starts[-1] <= until_m:
@@ -48,7 +48,7 @@ def visits(
         if stays >= 1:
             starts.append(math.inf)
             break
-        # Frames in a state: geometric, mean 1 / (1 - Pii).
+        # The number of frames in a state is geometric, with mean 1 / (1 - Pii).
         frames = 1 if stays == 0 else 1 + math.floor(math.log1p(-rng.random()) / math.log(stays))
         starts.append(starts[-1] + frames * frames_m[state])
         state = _drawn(leaving[state], rng.random())
@@ -99,8 +99,8 @@ def places(starts_m: NDArray[np.float64], x_m: NDArray[np.float64]) -> NDArray[n
 class Shadowing:
     """A Gaussian process of mean 0 and variance 1 whose correlation is exp(-distance / correlation distance).
 
-    The first-order autoregression that Gudmundson found in measurements ("Correlation model for shadow fading in mobile
-    radio systems", Electronics Letters 27, 1991); exact at the samples for any spacing.
+    The process is the first-order autoregression that Gudmundson found in measurements ("Correlation model for shadow
+    fading in mobile radio systems", Electronics Letters 27, 1991); it is exact at the samples for any spacing.
     """
 
     def __init__(self, spacing_m: float, correlation_m: float, rng: np.random.Generator) -> None:
@@ -132,12 +132,13 @@ class Shadowing:
 class Multipath:
     """A complex Gaussian process of mean power 1 with Clarke's Doppler spectrum: autocorrelation J0(2 pi d / lambda).
 
-    This is diffuse power that arrives equally from all directions (Jakes, "Microwave Mobile Communications", 1974,
-    section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter whose
-    frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely long,
-    so J0 is multiplied by a Gaussian of `MEMORY_WAVELENGTHS`. This causes an error of 0.005 within four wavelengths,
-    and of 2e-4 in the second moment of the spectrum, which determines level crossings. The response then ends within
-    `REACH_WAVELENGTHS`. (Truncating the response of the exact spectrum there would remove 7 % of the second moment.)
+    The process models diffuse power that arrives equally from all directions (Jakes, "Microwave Mobile Communications",
+    1974, section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter
+    whose frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely
+    long, so J0 is multiplied by a Gaussian of `MEMORY_WAVELENGTHS`. The Gaussian causes an error of 0.005 within four
+    wavelengths, and of 2e-4 in the second moment of the spectrum, which determines level crossings. With the Gaussian,
+    the response ends within `REACH_WAVELENGTHS`. (Truncating the response of the exact spectrum there would remove 7 %
+    of the second moment.)
     """
 
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32

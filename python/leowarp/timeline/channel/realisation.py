@@ -14,8 +14,7 @@ from leowarp.timeline.channel.harq import Harq, Outcomes, levels_known, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
 
 CODEWORDS_MAX = 100_000_000
-"""This number of codewords is 6 h at 40 Mbit/s, some 3 GB. A larger number means a typing error in rate or data
-bits."""
+"""100 million codewords are 6 h at 40 Mbit/s, some 3 GB. A larger number means a typing error in rate or data bits."""
 
 CAPACITY_WINDOW_NS = 100_000_000
 """A step of `Realisation.shared_bps`: longer than the time from a codeword's first transmission to its last (60 ms)."""
@@ -49,7 +48,7 @@ class Realisation:
     outcomes: Outcomes
 
     def until(self, t_ns: int) -> Realisation:
-        """The part before this time; at least one codeword.
+        """The part of the realisation before an instant; at least one codeword.
 
         Used by pages of runs that ended early (`run.ends = "flows"`).
         """
@@ -127,6 +126,6 @@ def realisation(
 def channel_rows(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> tuple[ChannelRows, Outcomes]:
-    """`realisation` as rows, and the outcomes of all codewords."""
+    """Rows of `realisation` for the timeline, and the outcomes of all codewords."""
     made = realisation(channel, parameters, snr_db, duration_ns, seed)
     return made.rows(), made.outcomes

@@ -16,7 +16,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel.lms import PowerSeries
 
-# This number of rows takes a few MB, for any length of the series: it may have `lms.SAMPLES_MAX` samples.
+# This number of rows takes a few MB, while a series may have `lms.SAMPLES_MAX` samples.
 BLOCK_ROWS = 1 << 18
 FORMATS = (".parquet", ".csv")
 
@@ -42,7 +42,7 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
 
     snr_db: Es/N0 at line of sight.
     about: Origin of the series: metadata `channel` (JSON) of a Parquet file. A CSV file cannot hold this metadata.
-    Raises ScenarioError if the suffix is not one of these, or if the file cannot be written.
+    Raises ScenarioError if the suffix is neither `.parquet` nor `.csv`, or if the file cannot be written.
     """
     check_suffix(file)
     plainfiles.refuse_link(file)

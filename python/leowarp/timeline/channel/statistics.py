@@ -66,7 +66,7 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Rows of quantiles and of the mean power, with those of the mixture of Loo's distributions."""
+    """Rows with quantiles and mean power of the series, each beside the value of the mixture of Loo's distributions."""
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
     # Powers are averaged, not levels: a mean of decibels is a geometric mean.
@@ -86,7 +86,7 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _crossings(power: PowerSeries) -> list[Row]:
-    """Rows of how often and how long the power is below each level; a frozen channel has no rate."""
+    """Rows with the rate and mean duration of fades below each level; a frozen channel has no rate."""
     rows: list[Row] = []
     for level in LEVELS_DB:
         rate, duration = crossings(power, float(level))

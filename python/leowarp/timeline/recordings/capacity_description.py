@@ -27,8 +27,8 @@ _MS_NS = 1_000_000
 class CapacityDescription:
     """Capacity of a direction; means and quantiles are over time, without unshaped time.
 
-    If rows are shorter than 100 ms, these are means over 100 ms. (Rows with opportunities last 1 ms, with none or many
-    in each.)
+    If rows are shorter than 100 ms, the described values are means over 100 ms. (Rows with opportunities last 1 ms,
+    with none or many in each.)
 
     rows: Number of measured rows.
     interval_ns: Median length of the rows described: as measured, or 100 ms.
@@ -77,7 +77,7 @@ def _gaps_ns(capacity: Capacity) -> int:
     ends_ns = np.append(capacity.t_ns[1:], capacity.end_ns)
     busy = capacity.rate_bps > 0
     begins_ms, lengths_ms = capacity.t_ns[busy] // _MS_NS, (ends_ns - capacity.t_ns)[busy] // _MS_NS
-    # Each ms with an opportunity; at most as many as the file has lines.
+    # Milliseconds with an opportunity; at most as many as the file has lines.
     first = np.cumsum(lengths_ms) - lengths_ms
     instants_ms = np.repeat(begins_ms - first, lengths_ms) + np.arange(int(lengths_ms.sum()))
     end_ms = capacity.end_ns // _MS_NS
@@ -104,12 +104,12 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
 
 
 def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    """`QUANTILES` of the values in `of`; empty if there are none."""
+    """`QUANTILES` of the values in `of`; empty without values."""
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 
 def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    """`QUANTILES` of the values in `of`, weighted by `weight`; empty if there are none."""
+    """`QUANTILES` of the values in `of`, weighted by `weight`; empty without any weight."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")

@@ -17,7 +17,8 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
 from leowarp.timeline.recordings.transfer import TransferDescription, described_transfer
 
-# The interval of published recordings (ping -i 0.01, irtt -i 10ms), so that results can be compared with theirs.
+# The interval of published recordings (ping -i 0.01, irtt -i 10ms), so that results can be compared with published
+# results.
 PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
 
@@ -39,7 +40,7 @@ class Slot:
 
     t_ns: Time of the reconfiguration at the slot's beginning.
     base_ns: The smallest delay in the slot, without 1 s at either end.
-    step_ns: Difference of `base_ns` from that of the previous slot.
+    step_ns: Difference of `base_ns` from the `base_ns` of the previous slot.
     spike_ns: The largest delay within 1 s of the slot's beginning, above `base_ns`.
     """
 
@@ -226,7 +227,8 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
     # the neighbouring slot.
     margin_ns = min(HANDOVER_NS, schedule.period_ns // 4)
     slots: list[Slot] = []
-    # The first and the last slot are mostly incomplete. They count only if there is a sample between the margins.
+    # The first and the last slot are mostly incomplete. The first and the last slot count only if there is a sample
+    # between the margins.
     begin_ns = int(t_ns[0]) - schedule.period_ns + 1
     for instant in schedule.instants_ns(begin_ns, int(t_ns[-1]) + 1):
         low, high = np.searchsorted(t_ns, [instant + margin_ns, instant + schedule.period_ns - margin_ns])

@@ -44,8 +44,8 @@ def _series(table: pa.Table, ends: tuple[str, str], t_ns: np.ndarray) -> Series 
     place = np.searchsorted(rows["t_ns"].to_numpy(), t_ns, side="right") - 1
     loss_ratio = rows["loss_ratio"].to_numpy()[place]
     lost = loss_ratio >= 1
-    # A loss ratio between 0 and 1 is a probability: a row cannot tell which packet is lost. It therefore stays a ratio,
-    # and only certain loss becomes a lost probe.
+    # A loss ratio between 0 and 1 is a probability: a row cannot tell which packet is lost. Such a loss therefore stays
+    # a ratio, and only certain loss becomes a lost probe.
     delay_ns = np.where(lost, np.nan, rows["delay_ns"].to_numpy()[place].astype(np.float64))
     return Series(t_ns=t_ns, delay_ns=delay_ns, lost=lost, cut=np.zeros_like(lost), loss_ratio=loss_ratio)
 

@@ -14,7 +14,7 @@ HANDOVER_NS = 1_000_000_000
 """A loss within this time of a reconfiguration counts as part of the handover."""
 
 LONG_NS = 1_000_000_000
-"""A run of losses of this length is not a handover: published ones last tens to some hundred ms."""
+"""A run of losses of this length is not a handover: published handovers last tens to some hundred ms."""
 
 _TOGETHER_NS = 500_000_000
 _MOSTLY = 0.5
@@ -44,10 +44,10 @@ class Loss:
     runs: Lengths of the runs of lost probes, in chronological order.
     obstructions: Losses of 1 s and more that begin at any time between reconfigurations and recur, as if satellites
         passed behind an obstacle.
-    outages: The other losses of 1 s and more.
+    outages: Losses of 1 s and more that are not obstructions.
     over_time_ratio, over_time_up_ratio: For a table with loss ratios: their mean over the time with a connection; *up*
-        for round trips whose directions differ. None otherwise.
-    certain: For such a table, stretches in which every packet is lost; `lost` is 0 there.
+        for round trips whose directions differ. None for other measurements.
+    certain: For a table with loss ratios, stretches in which every packet is lost; `lost` is 0 for such a table.
     """
 
     sent: int
@@ -82,7 +82,7 @@ class Loss:
 
     @property
     def ratio_without(self) -> float | None:
-        """Loss ratio of the other probes."""
+        """Loss ratio of the probes that are more than 1 s away from any reconfiguration."""
         if self.in_handover is None or self.sent_in_handover is None or self.sent == self.sent_in_handover:
             return None
         return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)
@@ -121,7 +121,7 @@ def loss_of(
 
 
 def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | None) -> float | None:
-    """The mean loss ratio, weighted by the length of each row; None if the table has none.
+    """The mean loss ratio, weighted by the length of each row; None if the table has no loss ratios.
 
     loss_ratio: float64 array, shape as `series`, or None
     end_ns: End of the last row; without it, the last row has no weight.
@@ -185,15 +185,15 @@ def _mostly_lost(lost: Flags, width: int) -> Flags:
 def _by_cause(
     found: tuple[LongLoss, ...], schedule: Schedule | None
 ) -> tuple[tuple[LongLoss, ...], tuple[LongLoss, ...]]:
-    """Divide into obstructions and outages.
+    """Divide long losses into obstructions and outages.
 
-    A satellite behind an obstacle is lost for seconds. This happens at any time of its slot, and again in other slots.
-    An outage is a single event, or continues through a reconfiguration. A loss behind an obstacle seldom continues
-    through one, because the next satellite is elsewhere.
+    A satellite behind an obstacle is lost for seconds. Such a loss happens at any time of its slot, and again in other
+    slots. An outage is a single event, or continues through a reconfiguration. A loss behind an obstacle seldom
+    continues through a reconfiguration, because the next satellite is elsewhere.
     """
     if schedule is None:
         return (), found
-    # If a satellite behind an obstacle does not reappear before, it is replaced at the next reconfiguration.
+    # A satellite that stays behind an obstacle is replaced at the next reconfiguration.
     within = [one for one in found if not _crosses(one, schedule)]
     # An obstacle hides a satellite at any time of its slot. If all losses begin at a reconfiguration, the handover
     # takes long.

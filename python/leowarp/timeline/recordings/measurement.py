@@ -25,7 +25,7 @@ class Series:
     """Delays over time: of one direction, or of round trips.
 
     t_ns: int64 array of shape (n,). Sending times, strictly increasing.
-    delay_ns: float64 array of shape (n,). Whole ns (exact: below 2**53); nan if there is none, because the probe was
+    delay_ns: float64 array of shape (n,). Whole ns (exact: below 2**53); nan without a delay, because the probe was
         lost or the link was down.
     lost: bool array of shape (n,). Whether the probe sent at that time was lost.
     cut: bool array of shape (n,). There is no connection from that time until the next row (only in tables).
@@ -44,7 +44,7 @@ class Series:
         t_ns, delay_ns = np.asarray(t_ns, dtype=np.int64), np.asarray(delay_ns, dtype=np.float64)
         if t_ns.shape != delay_ns.shape or t_ns.ndim != 1:
             raise ValueError(f"times of shape {t_ns.shape} and delays of shape {delay_ns.shape}")
-        # Such an error is a mistake in a reader, not in a file: readers sort their samples, or reject the file and name
+        # An error here is a mistake in a reader, not in a file: readers sort their samples, or reject the file and name
         # the line.
         if (np.diff(t_ns) <= 0).any():
             raise ValueError("sending times do not increase")
@@ -91,7 +91,7 @@ class Capacity:
     notes: tuple[str, ...] = ()
 
 
-# Tests for None explicitly, because rates are an int64 array, and 0 is a rate at which nothing is sent.
+# The value is not None, because rates are an int64 array, and not 0, because 0 is a rate at which nothing is sent.
 UNSHAPED = -1
 
 PING_BYTES = 84
@@ -103,7 +103,7 @@ class ClockStep:
     """An adjustment of the sender's clock.
 
     t_ns: Time of the adjustment, on the measurement's clock.
-    by_ns: Amount by which it was set forward; negative: back.
+    by_ns: Amount by which the clock was set forward; negative: back.
     """
 
     t_ns: int
@@ -152,8 +152,8 @@ class Measurement:
     transfer: iperf3's results. The values show the throughput of one flow, not the capacity.
     duplicates: Number of duplicate replies; None if the tool does not report it.
     clock_steps: Adjustments of the sender's clock, detected from sequence numbers.
-    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None if
-        these are equal to the series' own times.
+    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None if the
+        series' own times are on such a clock.
     transfer_back: The downlink of a test in both directions; `transfer` is then the uplink.
     skipped: Parts that the reader could not read, with counts and reasons; `notes` has a line about them.
     longest_step_ns: If only a part of a table was read, the longest step of the whole table; None: computed from the
@@ -203,8 +203,8 @@ class Measurement:
         """The measurement with its times converted to times of sending. The times of this measurement are those of
         replies, as printed by ``ping -D``. Each round trip is subtracted from its time.
 
-        Probes whose computed time is not later than that of the probe before are left out (a few, if the clock was read
-        late).
+        Probes whose computed time is not later than that of the previous probe are left out (a few, if the clock was
+        read late).
         """
         if self.round_trip is None or self.round_trip.lost.any():
             return self
@@ -217,7 +217,7 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """The measurement with these capacities; a capacity that is None is not replaced."""
+        """The measurement with `down` and `up` as its capacities; a capacity that is None is not replaced."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,

@@ -7,13 +7,14 @@ The first steps, in order: divide round trips, assign a direction to lost probes
 rows, interpolate between them, and shift the rows of the return direction by the forward delay. Nothing is invented
 unless a key asks for it.
 
-A probe sent at t enters the forward direction at t. Its reply enters the return direction at t + (forward delay of t).
-The two parts of its round trip are placed at these two times. So a ping over the rows gets one measured round trip,
-not parts of two.
+A probe sent at t enters the forward direction at t. The reply to the probe enters the return direction at t + (forward
+delay of t). The two parts of the round trip are placed at these two times. A ping over the rows therefore gets one
+measured round trip, not parts of two.
 
-This is exact if no reply overtook another. Then t + rtt never decreases, so t + rtt/2, the mean of t and t + rtt,
-strictly increases. No probe then waits for another at the far end. If replies did overtake, a FIFO cannot return them
-as recorded. Each reply then arrives at its recorded time, or together with the reply before it if that is later.
+This placement is exact if no reply overtook another. Without overtaking, t + rtt never decreases, so t + rtt/2, the
+mean of t and t + rtt, strictly increases. No probe then waits for another at the far end. If replies did overtake, a
+FIFO cannot return them as recorded. Each reply then arrives at its recorded time, or together with the reply before it
+if that is later.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from leowarp.timeline.recordings.repetition import MOST_ROWS, repeated
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Values of a direction: row i holds from `t_ns[i]` until the next, the last for ever.
+    """Values of a direction: row i holds from `t_ns[i]` until the next row, and the last row holds for ever.
 
     t_ns: int64 array of shape (n,). Strictly increasing.
     delay_ns: int64 array of shape (n,)
@@ -113,7 +114,7 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
-        # The two halves of an odd number of ns still add up to it.
+        # The two halves of an odd number of ns still add up to this number.
         return np.floor(trips.delay_ns / 2) if name == "down" else np.ceil(trips.delay_ns / 2)
     return trips.delay_ns if keys.rtt == name else trips.delay_ns * 0.0
 
@@ -230,7 +231,7 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
         if interval_ns is None:
             return np.empty(0, dtype=np.int64)
         limit_ns = GAP_INTERVALS * interval_ns
-    # If a run continues after the last sample, there is a gap at its end, treated like any other.
+    # If a run continues after the last sample, there is a gap at its end, treated like any other gap.
     until_ns = np.append(way.t_ns[1:], max(end_ns, int(way.t_ns[-1])))
     gaps = np.flatnonzero(until_ns - way.t_ns > limit_ns)
     if keys.gaps != "error":
@@ -252,9 +253,9 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 
 
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
-    """Delays without nan. An unknown delay becomes the previous one, or less if the packet would otherwise arrive after
-    the next known one."""
-    # A lost packet keeps its place in a FIFO, and those behind it wait for it.
+    """Delays without nan. An unknown delay becomes the previous known delay. If the packet would then arrive after the
+    next packet with a known delay, it becomes shorter."""
+    # A lost packet keeps its place in a FIFO, and the packets behind it wait for it.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
         raise ScenarioError(f"{source}: no delay is known: every probe was lost", "measure again")
@@ -296,7 +297,7 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
         weight = np.diff(np.append(t_ns, last_ns)).astype(np.float64)
     bins, begins = np.unique(t_ns // width_ns, return_index=True)
     delay_ns, loss, cut = way.delay_ns[place], way.loss_ratio[place], way.cut[place]
-    # A lost probe has no delay. It only counts as a loss, unless its row has no other probe.
+    # A lost probe has no delay. A lost probe therefore only counts as a loss, unless its row has no other probe.
     of_delay = np.where(loss < 1, weight, 0.0)
     sums = np.add.reduceat(of_delay, begins)
     mean_ns = np.add.reduceat(of_delay * delay_ns, begins) / np.where(sums > 0, sums, 1)
@@ -332,5 +333,5 @@ def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
 
 
 def _or_none(flags: Flags | None, like: Series) -> Flags:
-    """These flags, or all False if there are none."""
+    """The flags in `flags`, or all False if `flags` is None."""
     return np.zeros(len(like), dtype=bool) if flags is None else flags

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the rows of a large table that a run needs. Rows are sorted by time, so the others need not be read.
+"""Finds the rows of a large table that a run needs. Rows are sorted by time, so other rows need not be read.
 
-Reading a table of 10^7 rows as a whole took 6.2 GB of memory, for a run that needed a thousandth of it. Rows outside
-are not read, so mistakes in them are not found. Anything unexpected during the search, such as a time that is not a
-number, ends it. The table is then read as a whole, which reports the mistake.
+Reading a table of 10^7 rows as a whole took 6.2 GB of memory, for a run that needed a thousandth of it. Mistakes in
+rows that are not read are not found. Anything unexpected during the search, such as a time that is not a number, ends
+it. The table is then read as a whole, which reports the mistake.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WORDS = (b"down", b"lost", b"")
 class Stretch:
     """The part of a measurement that a run needs, on the measurement's clock.
 
-    margin_ns: Additional time before and after it.
+    margin_ns: Additional time before and after this part.
     """
 
     begin_ns: int
@@ -77,7 +77,7 @@ def check_memory(path: Path, count_bytes: int) -> None:
 
 
 def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
-    """The rows of a large CSV table around a stretch; None if it has to be read as a whole.
+    """The rows of a large CSV table around a stretch; None if the table has to be read as a whole.
 
     column: Name of the time column, in s.
     Raises ScenarioError if the rows around the stretch are too large for memory.
@@ -122,7 +122,7 @@ class _Table:
         if column.encode() not in names or b'"' in header:
             raise _Unexpected
         self._place = names.index(column.encode())
-        # Words that may replace the delay in a row without one.
+        # Columns in which a word may replace the delay.
         self._delays = [place for place, name in enumerate(names) if name in (b"delay_ms", b"rtt_ms", b"delay_up_ms")]
         self._header = (at, header)
         self._begin = self._file.tell()
@@ -175,7 +175,8 @@ class _Table:
         if at <= begin:
             return begin
         self._file.seek(at - 1)
-        # The rest of the line that contains the previous byte; this is only its line end if a row begins here.
+        # This call reads the rest of the line that contains the previous byte; if a row begins at `at`, the rest is
+        # only a line end.
         self._readline()
         found = self._first(self._file.tell())
         return begin if found is None else found[0]

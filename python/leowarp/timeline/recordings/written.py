@@ -71,7 +71,8 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
     columns = {}
     if not np.isnan(transfer.rtt_ns).any() and (transfer.rtt_ns > 0).all():
         columns["rtt_ms"] = [_decimal(round(value), 6) for value in transfer.rtt_ns.tolist()]
-    # In a test of both directions, the table's downlink is the downlink; a single transfer gets the required column.
+    # In a test of both directions, the table's downlink column has the downlink; a single transfer gets the column that
+    # a table requires.
     back = measurement.transfer_back
     for name, one in (("rate_mbps", back or transfer), ("rate_up_mbps", None if back is None else transfer)):
         if one is not None:
@@ -146,7 +147,7 @@ def write_csv(lines: Iterator[str], target: Path) -> int:
 
     lines: As from `csv_of`.
     target: From `csv_path`.
-    Raises ScenarioError if it cannot be written.
+    Raises ScenarioError if the file cannot be written.
     """
     # All lines are computed before the file is opened, so that an error in a cell leaves no partial file.
     text = list(lines)

@@ -20,8 +20,8 @@ class Kind:
     """Type of a value, both in Parquet and in the guest's records.
 
     type: In Parquet.
-    wire: Type in the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5). It
-        is empty if records do not have the column.
+    wire: Type in the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5).
+        `wire` is empty if records do not have the column.
     """
 
     type: pa.DataType
@@ -118,7 +118,7 @@ def host(name: str, doc: str) -> Column:
 # Parquet gets signed integers, because every reader can compute with them. The records have the kernel's types.
 I64, U64, U32 = Kind(pa.int64(), "i64"), Kind(pa.int64(), "u64"), Kind(pa.int64(), "u32")
 I32, U16 = Kind(pa.int32(), "i32"), Kind(pa.int32(), "u16")
-# This type is for numbers of objects and sizes of a packet, which are far below 2^31. The reader rejects larger values.
+# U31 is for numbers of objects and sizes of a packet, which are far below 2^31. The reader rejects larger values.
 U31 = Kind(pa.int32(), "u32")
 U8, BOOL, F64 = Kind(pa.uint8(), "u8"), Kind(pa.bool_(), "u8"), Kind(pa.float64(), "f64")
 # The record contains an index into `names` of the header.

@@ -26,7 +26,7 @@ def _counted(stem: str, what: str) -> tuple[Column, Column]:
     )
 
 
-# In every run, their sums are checked: offered = delivered + dropped + held, in packets and in bytes
+# In every run, the sums of these columns are checked: offered = delivered + dropped + held, in packets and in bytes
 # (docs/concepts/truth.md).
 LINKTOTALS = TableSchema(
     "linktotals",

@@ -19,7 +19,8 @@ from leowarp.trace.schema.columns import (
 )
 
 DIRECTIONS = {0: "data", 1: "back"}
-"""Directions of a flow: "data" is from its source to its destination, and "back" the other one (ACKs, replies)."""
+"""Directions of a flow: "data" is from its source to its destination, and "back" is the opposite direction (ACKs,
+replies)."""
 
 CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
 """Causes of the loss of a packet."""

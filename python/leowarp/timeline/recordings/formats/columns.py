@@ -146,7 +146,8 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
     columns: As from `parsed_columns`; by default, three columns whose second one counts up are time, sequence, round
         trip.
-    Raises ScenarioError with file and line; with the guess, if the meaning of the columns is not certain.
+    Raises ScenarioError with file and line; if the meaning of the columns is not certain, the message also contains the
+    guess.
     """
     text = text_of(path)
     lines = numbered(text)
@@ -251,7 +252,8 @@ class _Row:
 def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
     """Sequence numbers that continue counting where 16-bit numbers restart after 65535.
 
-    Raises ScenarioError if the numbers restart anywhere else and stay low: this is a second run with other probes.
+    Raises ScenarioError if the numbers restart anywhere else and stay low: such a file contains a second run with other
+    probes.
     """
     numbers = np.array([row.sequence for row in rows], dtype=np.int64)
     t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
@@ -259,7 +261,7 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
     for place in (1 + np.flatnonzero(np.diff(numbers) < 0)).tolist():
         ends, begins = slice(max(place - _NEIGHBOURS, 0), place), slice(place, place + _NEIGHBOURS)
         back = np.median(numbers[ends]) - np.median(numbers[begins])
-        # An overtaken reply or a duplicate goes back alone. Unordered rows go back in time, too.
+        # An overtaken reply or a duplicate is a single row whose number goes back. Unordered rows go back in time, too.
         if back <= 0 or np.median(t_ns[begins]) <= np.median(t_ns[ends]) or len(numbers) - place < min(3, place):
             continue
         if short and back > _NUMBERS_OF_16_BITS // 2:
@@ -288,7 +290,7 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
             f"{rows[place - 1].line}",
             "rows are in order of sending; with a column of sequence numbers (seq) they need not be",
         )
-    # The first of several rows with the same time, because a series has one delay per instant.
+    # Only the first of several rows with the same time counts, because a series has one delay per instant.
     kept = np.concatenate([[True], np.diff(t_ns) > 0])
     duplicates = int((~kept).sum())
     delay_ns = np.array([np.nan if row.delay_ns is None else row.delay_ns for row in rows], dtype=np.float64)
@@ -313,7 +315,8 @@ def _cells(line: str) -> list[str]:
 def _usual_width(rows: list[list[str]]) -> int:
     """Most frequent number of cells per row."""
     widths = Counter(len(cells) for cells in rows)
-    # The larger of two equally frequent widths, because a missing cell is more likely than an extra one.
+    # If two widths are equally frequent, the larger one is used, because a missing cell is more likely than an extra
+    # one.
     return max(widths, key=lambda width: (widths[width], width), default=0)
 
 
@@ -327,8 +330,8 @@ def _counts_on(values: NDArray[np.float64]) -> bool:
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """The unit of wall-clock times follows from their size; that of other times from their step, because probes are 0.5
-    ms to 60 s apart."""
+    """The unit of wall-clock times follows from their size. The unit of other times follows from their step, because
+    probes are 0.5 ms to 60 s apart."""
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit

@@ -2,7 +2,7 @@
 """JSON files that contain one long list, as irtt and iperf3 write them.
 
 A file may hold several documents: iperf 3.16 and 3.17 print the same document twice, `--logfile` appends, and
-`--json-stream` writes one per line. Text around them (warnings from a shell's `2>&1`) is skipped and counted.
+`--json-stream` writes one per line. Text around the documents (warnings from a shell's `2>&1`) is skipped and counted.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def documents_of(
 def document_of(
     path: Path, text: str, key: str, tool: str, hint: str, skips: Skips, pairs: Pairs | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """The only object with the given list in a text of JSON, and remarks about others.
+    """The only object with the given list in a text of JSON, and remarks about other objects.
 
     key: Name of the required list.
     path, text, tool, hint, skips, pairs: The same as for `documents_of`.
@@ -148,14 +148,15 @@ def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
 
 
 def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> ScenarioError:
-    # Both tools write their JSON at once when they end: half of it is an incomplete copy.
+    # Both tools write their JSON at once when they end, so a truncated document is an incomplete copy.
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return ScenarioError(f"{path}:{error.lineno}: the JSON ends in the middle: the file was cut short", hint)
     return ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg} (column {error.colno})", hint)
 
 
 def _elements(whole: Document) -> list[Document]:
-    """The document itself, or the documents in it if it is a list, as `jq -s` and scripts combine several files."""
+    """The document itself; if the document is a list, the documents in it, as `jq -s` and scripts combine several
+    files."""
     if not isinstance(whole.value, list):
         return [whole]
     return [Document(whole.line, whole.last_line, value, number) for number, value in enumerate(whole.value)]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): result of a TCP transfer in each interval.
 
-The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. It
-sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction. Only the
-sender knows retransmissions, congestion window and round trip, so the client's file does not contain them for a
-reversed transfer. The throughput is the result of one flow on the path. The round trip is TCP's smoothed one, including
-the flow's own queue. These are therefore not the path's capacity and not its delay when idle.
+The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. The
+client sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction.
+Only the sender knows retransmissions, congestion window and round trip, so the client's file does not contain them for
+a reversed transfer. The throughput is the result of one flow on the path. The round trip is TCP's smoothed one,
+including the flow's own queue. Throughput and round trip are therefore neither the path's capacity nor its idle delay.
 
 Intervals that ``--omit`` excludes are excluded here, too. ``--json-stream`` writes the same data as events, one per
 line.
@@ -63,7 +63,7 @@ def read_iperf3(path: Path) -> Measurement:
     notes += _notes(document, test, intervals)
     ways = [way for way in ("up", "down") if any(way in one.ways for one in intervals)]
     transfers = [_transfer(intervals, way) for way in ways]
-    # In a test of both directions, the sums at the end cover both.
+    # In a test of both directions, the sums at the end cover both directions together.
     if len(transfers) == 1:
         total = _part(_part(document, "end"), "sum_sent").get("retransmits")
         if isinstance(total, int) and not isinstance(total, bool) and 0 <= total < 2**40:
@@ -185,7 +185,8 @@ def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> l
 def _in_order(path: Path, intervals: list[Interval]) -> list[Interval]:
     last_start_ns = last_end_ns = -1
     for one in intervals:
-        # Ends are rounded, and a timer may be late: an interval begins where the one before ends, or a little earlier.
+        # Ends are rounded, and a timer may be late: an interval begins where the previous interval ends, or a little
+        # earlier.
         overlap_ns = last_end_ns - one.t_ns
         overlaps = overlap_ns > _APART_RATIO * (one.end_ns - one.t_ns) and last_end_ns > 0
         if one.t_ns <= last_start_ns or one.end_ns <= last_end_ns or overlaps:

@@ -157,7 +157,7 @@ def _check_sum(
     """Check that iperf3's sums equal the sums of its streams."""
     if whole is None:
         return
-    # Compared by bytes if available, because each stream computes its rate with its own clock.
+    # The sums are compared by bytes if available, because each stream computes its rate with its own clock.
     name, total = "bits_per_second", values["bits_per_second"]
     if all(_has_bytes(stream) for _, stream in streams):
         name, total = "bytes", sum(stream["bytes"] for _, stream in streams)

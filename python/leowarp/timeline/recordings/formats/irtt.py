@@ -35,7 +35,7 @@ def looks_like_irtt(text: str) -> bool:
 
 
 def read_irtt(path: Path) -> Measurement:
-    """Round trips, with the direction in which lost ones were lost; one-way delays if available.
+    """Round trips, with the direction in which each lost probe was lost; one-way delays if available.
 
     Raises ScenarioError, with the file and the faulty round trip or line.
     """
@@ -115,8 +115,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
         assert failed is not None, "there is one at least"
         raise failed
     damaged = [trip for trip in read if trip.contradicts]
-    # A few round trips may be damaged. If most of them are, the file belongs to another version, whose fields have
-    # another meaning.
+    # A few round trips may be damaged. If most round trips are damaged, the file belongs to another version, whose
+    # fields have another meaning.
     if damaged and len(damaged) * 2 < len(read):
         skips.add(
             "round trip that its time stamps contradict",

@@ -42,8 +42,8 @@ class Trip:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the round trip contradicts the client's own time stamps: it is longer than they allow, or shorter by
-        more than the server's processing time."""
+        """Whether the round trip contradicts the client's own time stamps: it is longer than the stamps allow, or
+        shorter by more than the server's processing time."""
         stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
         if self.lost != "false" or stamps[0] is None or stamps[1] is None:
             return False
@@ -101,7 +101,7 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
     notes = []
     for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
         said = part_of(document, ("stats", name))
-        # Duplicate replies count as received, and so do replies that came too late to be listed.
+        # irtt counts duplicate replies as received, and also replies that came too late to be listed.
         copies = part_of(document, ("stats", "duplicates"))
         more = copies if name == "packets_received" and isinstance(copies, int) else 0
         if isinstance(said, int) and not isinstance(said, bool) and said not in (count, count + more):

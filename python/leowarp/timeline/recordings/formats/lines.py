@@ -45,7 +45,7 @@ def text_of(path: Path) -> str:
 
 
 def numbered(text: str) -> list[tuple[int, str]]:
-    """Stripped lines with their numbers, without blank ones and comments (#)."""
+    """Stripped lines with their numbers, without blank lines and comments (#)."""
     lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 

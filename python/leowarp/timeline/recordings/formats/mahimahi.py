@@ -2,12 +2,12 @@
 """Mahimahi's traces: one integer per line, the time in ms of one opportunity to deliver 1500 bytes.
 
 The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease; a time that occurs on several lines means
-several opportunities. The last time is the length of the trace. After it, Mahimahi starts again (here: ``repeat``), and
-opportunities at 0 coincide with those at the end.
+several opportunities. The last time is the length of the trace. After the last time, Mahimahi starts again (here:
+``repeat``), and opportunities at 0 coincide with those at the end.
 
-A link that sends bits cannot deliver 1500 bytes in zero time. So the opportunities of millisecond k become the capacity
-of the millisecond before k, and packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first round
-belong to the first millisecond.
+A link that sends bits cannot deliver 1500 bytes in zero time. The opportunities of millisecond k therefore become the
+capacity of the millisecond before k, and packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first
+round belong to the first millisecond.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
 
     packet_bytes: Size of an opportunity: 1500 bytes plus the link's overhead, so that an opportunity carries one full
         packet.
-    until_ns: The trace repeats until then; by default it ends with its last time.
+    until_ns: The trace repeats until this time; by default it ends with its last time.
     Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips()

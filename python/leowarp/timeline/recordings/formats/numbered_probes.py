@@ -42,7 +42,7 @@ class Sent:
     zero_ns: The value of the sender's clock at time 0.
     clock_steps: Times at which the clock was set back.
     steady_ns: int64 array of shape (n,) or None. Sending times on a clock that was not set back; None if the sender's
-        clock never was.
+        clock was never set back.
     """
 
     series: Series
@@ -57,7 +57,8 @@ def measurement_of_probes(
     """Round trips of probes recorded in any order.
 
     source, format: As in `Measurement`.
-    probes: At least one. If several replies have the same number, the first one counts, and the others are duplicates.
+    probes: At least one probe. If several replies have the same number, the first one counts, and the others are
+        duplicates.
     notes: Remarks of the reader.
     Raises ScenarioError if the probes' numbers span too large a range.
     """
@@ -94,12 +95,13 @@ def sent_in_order(
     delay_ns: NDArray[np.float64],
     unknown: NDArray[np.int64] | None = None,
 ) -> Sent:
-    """All probes. Probes without a reply are placed between their neighbours, at even intervals.
+    """All probes of a measurement, in the order of their numbers. Probes without a reply are placed between their
+    neighbours, at even intervals.
 
     sequence: int64 array of shape (n,). Strictly increasing.
     sent_ns, delay_ns: arrays of shape (n,). Sending time on the sender's clock; nan: lost.
-    unknown: int64 array of shape (m,). Numbers about which nothing is known. They count neither as lost nor as
-        answered, and therefore have no samples.
+    unknown: int64 array of shape (m,). Numbers about which nothing is known. Probes with these numbers count neither as
+        lost nor as answered, and therefore have no samples.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of tools that measure delays but have no reader here. Each is recognised by its lines, and the error says what
-to type instead."""
+"""Output of tools that measure delays but have no reader here. Each tool is recognised by its lines, and the error says
+what to type instead."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 
 Supported are iputils (``ping -D``: each line begins with its printing time, in s since 1970) and, without ``-D``,
 iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). A reply's probe was sent one round trip
-before the line was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"): they were sent between their
-neighbours, at even intervals. For probes lost before the first reply and after the last, only their number is known, if
-ping prints it at its end.
+before the line was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"): their sending times are
+placed between their neighbours, at even intervals. For probes lost before the first reply and after the last, only
+their count is known, if ping prints it at its end.
 
 Several outputs in one file are one measurement if their replies have time stamps; nothing is known of the time between
 them. A probe whose line cannot be read is left out; it counts neither as lost nor as answered.
@@ -140,7 +140,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
 
 
 def _cut_line(text: str, runs: list[Run]) -> int | None:
-    """The last line, if it is half a reply because ping was killed while writing."""
+    """The last line, if it is a truncated reply because ping was killed while writing."""
     last = text.rstrip().count("\n") + 1
     unread = [line.line for run in runs for _, line in run.damaged]
     unread += [reply.line for run in runs for _, reply in run.without_time]
@@ -184,7 +184,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         if rest.replies[place].printed_ns is None or len(found) == _MOST_PARTS:
             raise numbers_begin_anew(path, rest.replies[place - 1], rest.replies[place])
         first = Run(rest.header, rest.replies[:place])
-        # ping's summary covers everything that the run sent, but these are two parts of the run.
+        # ping's summary covers the whole run, so the summary fits neither of its two parts.
         after = Run(None, rest.replies[place:])
         for n, reply in rest.without_time:
             (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
@@ -204,7 +204,7 @@ def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) ->
 
 
 def _without_rare_stampless(runs: list[Run]) -> list[Run]:
-    """The runs, with the few replies that lack the time stamp of the others counted as damaged lines: their beginning
+    """The runs, in which the few replies without the time stamp of the others count as damaged lines: their beginning
     is missing."""
     replies = [reply for run in runs for reply in run.replies]
     rare = [reply for reply in replies if reply.printed_ns is None]

@@ -154,7 +154,7 @@ class Damaged:
     line: int
     text: str
     replies: int = 1
-    """Minimum number of replies in it."""
+    """Minimum number of replies in the line."""
 
 
 Line = Reply | Header | Tally | Spread | Silence | Damaged | None
@@ -209,8 +209,8 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
     after_stamp = head if stamp is None else head[stamp.end() :]
     said = _BYTES.search(after_stamp)
     length = said or _ANY_BYTES.search(after_stamp)
-    # Such lines are "no answer yet for icmp_seq=3" and "From 192.0.2.9 icmp_seq=4 Destination Host Unreachable", in any
-    # language.
+    # Lines without a reply are, for instance, "no answer yet for icmp_seq=3" and "From 192.0.2.9 icmp_seq=4 Destination
+    # Host Unreachable", in any language.
     if not times and length is None and not _HOPS.search(rest):
         return Silence(number, int(sequence["seq"]))
     printed_ns = None if stamp is None else int(Decimal(stamp["stamp"]) * 1_000_000_000)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several outputs of ping in one file: the beginning of each output, and the probe to which a 16-bit number belongs.
 
-If ping was stopped and started again with `>>`, its numbers restart. A second first line shows this. If only the
-replies were kept, numbers that go back while time advances show it.
+If ping was stopped and started again with `>>`, its numbers restart. A second header line of ping shows the restart. If
+the file contains only the replies, the restart shows as numbers that go back while time advances.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
     between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
-    # Half of the time is enough, because the interval was not measured.
+    # An excess of half this time is enough, because the interval was not measured.
     slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
     return slower_ns >= numbers * step_ns / 2
 
@@ -183,11 +183,12 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     ahead = (reply.seq - last) % SEQUENCE_NUMBERS
     assert reply.rtt_ns is not None
     if number < last - SEQUENCE_NUMBERS // 2 and reply.rtt_ns < (last - number) * step_ns / 2:
-        # No reply is overtaken by this number of probes: the clock was set back, and shows nothing about numbers.
+        # No reply is overtaken by this many probes: the clock was set back, so the time stamps show nothing about
+        # numbers.
         return last + ahead if ahead <= _LONG_PKTS else None
     if number < last:
-        # An overtaken reply was sent before the other one. A reply that was sent later by its own clock but has a
-        # smaller number belongs to another run.
+        # The probe of an overtaken reply was sent before the probe of the other reply. A reply that was sent later by
+        # its own clock but has a smaller number belongs to another run.
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
@@ -220,7 +221,7 @@ def _sent_ns(reply: Reply) -> int:
 
 
 def _step_ns(replies: list[Reply]) -> float:
-    """Time between probes, from those with consecutive numbers."""
+    """Time between probes, from replies with consecutive numbers."""
     steps = [
         _sent_ns(b) - _sent_ns(a)
         for a, b in pairwise(replies)

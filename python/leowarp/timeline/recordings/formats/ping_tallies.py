@@ -11,7 +11,7 @@ from leowarp.timeline.recordings.formats.ping_lines import Reply
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
 _MOST_PKTS = 65_000
-"""Above this number of probes, the sequence numbers wrap and no longer show how many were sent."""
+"""Above this number of probes, the sequence numbers wrap and no longer show how many probes were sent."""
 
 
 def tally_notes(run: Run) -> list[str]:

@@ -99,15 +99,15 @@ def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None
 
 
 def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np.float64] | None) -> Series | None:
-    """The table's values for the uplink; None if it has none."""
+    """The table's values for the uplink; None if the table has no such values."""
     if "delay_up_ms" not in table.columns and loss_up is None:
         return None
     lost, delay_ns = down.lost, down.delay_ns
     if "delay_up_ms" in table.columns:
         lost = table.words("delay_up_ms", "lost")
         delay_ns = table.numbers("delay_up_ms", cut | lost, _delay_ns)
-    # An uplink without columns equals the downlink (see the module's docstring). Setting its loss to zero would be an
-    # invented value.
+    # An uplink without columns equals the downlink (see the module's docstring). A loss of zero would be an invented
+    # value.
     ratio = down.loss_ratio if loss_up is None else loss_up
     return Series(t_ns=down.t_ns, delay_ns=delay_ns, lost=lost, cut=cut, loss_ratio=ratio)
 
@@ -134,7 +134,8 @@ class _Table:
 
     def times_ns(self) -> tuple[NDArray[np.int64], int | None]:
         """Times since the table's zero, and the wall clock at that zero."""
-        # From Decimal, not from float: seconds since 1970 with nine decimals have 19 digits, but a float has 15 to 17.
+        # Times are computed with Decimal, not with float: seconds since 1970 with nine decimals have 19 digits, but a
+        # float has 15 to 17.
         t_ns = np.array([int(t_s * 1_000_000_000) for t_s in self._decimals("t_s", None, _time)], dtype=np.int64)
         for place in np.flatnonzero(np.diff(t_ns) <= 0)[:1]:
             raise ScenarioError(
@@ -244,7 +245,7 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
 
 
 def _cells(path: Path, number: int, line: str, hint: str) -> list[str]:
-    """Stripped cells of a line; an error if one is longer than any number."""
+    """Stripped cells of a line; an error if a cell is longer than any number."""
     try:
         return [cell.strip() for cell in next(csv.reader([line]))]
     except csv.Error as error:

@@ -23,8 +23,8 @@ _SAMPLE_NS = 50_000_000
 # The search is correct to some bins of 0.2 s (`signs.BIN_S`). A larger reach would let a curve reach the next event.
 _REACH_NS = 1_000_000_000
 _EDGE_NS = 300_000_000
-# For a period of 15 s, this is about a quarter of it on either side. A larger value would include the previous or next
-# step in the mean.
+# For a period of 15 s, this is about a quarter of the period on either side. A larger value would include the previous
+# or next step in the mean.
 _LEVEL_NS = 4_000_000_000
 _CALM_NS = 3_000_000_000
 # The fits go from coarse to fine: the first one is only as good as a bin of the search, and each later one includes
@@ -81,13 +81,13 @@ def aligned(
         totals.append(curves[np.arange(len(numbers))[:, None], kept[None, :] + moved[:, None]].sum(axis=0))
     total = np.array(totals)
     # All offsets between two probes are equivalent, and so are periods whose instants stay between the same probes. The
-    # middle one is taken.
+    # middle of the equivalent values is used.
     top = total >= total.max() - 0.02 * (total.max() - np.median(total))
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
     period_ns, phase_ns = period_ns + outermost / far, phase_ns + offset_ns - outermost * middle / far
-    # Losses and spikes begin at one probe. They therefore locate an instant even if steps are stronger evidence for the
-    # period.
+    # Losses and spikes begin at one probe. Losses and spikes therefore locate an instant even if steps are stronger
+    # evidence for the period.
     sharp = {sign for sign in (LOSSES, SPIKES) if by_sign.get(sign, 0.0) >= _TELLING}
     return _through_beginnings(series, period_ns, phase_ns, sharp, loose_ratio)
 
@@ -97,8 +97,8 @@ def _through_beginnings(
 ) -> tuple[float, float]:
     """A line through events (losses and tall spikes) that begin near the instants, if there are enough of them.
 
-    The beginning of an event is known to one probe, a step of the level only to some seconds. So the line is fitted
-    repeatedly through the events near it, each time within a smaller distance, until too few events remain.
+    The beginning of an event is known to one probe, a step of the level only to some seconds. The line is therefore
+    fitted repeatedly through the events near it, each time within a smaller distance, until too few events remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []
@@ -118,8 +118,8 @@ def _through_beginnings(
             break
         fitted_ns, at_zero_ns = np.polyfit(number[near], t_ns[near], 1)
         if abs(fitted_ns / period_ns - 1) > loose_ratio:
-            # The period is taken as certain, and only the phase is fitted: with few events, a fitted slope would follow
-            # unrelated ones.
+            # The period counts as certain, and only the phase is fitted: with few events, a fitted slope would follow
+            # unrelated events.
             fitted_ns, at_zero_ns = period_ns, float((t_ns[near] - number[near] * period_ns).mean())
         period_ns, phase_ns = fitted_ns, at_zero_ns
     return float(period_ns), float(phase_ns)
@@ -140,8 +140,8 @@ class _Samples:
         self.apart_ns = float(_SAMPLE_NS)
         self.t_ns = series.t_ns[0] + place[begins] * _SAMPLE_NS
         self.lost = np.add.reduceat(lost, begins) / np.diff(np.append(begins, len(place)))
-        # Infinity marks probes without a reply, because the minimum of nan and a number would be nan. It becomes nan
-        # again below.
+        # Infinity marks probes without a reply, because the minimum of nan and a number would be nan. Infinity becomes
+        # nan again below.
         least_ns = np.minimum.reduceat(np.where(np.isnan(series.delay_ns), np.inf, series.delay_ns), begins)
         most_ns = np.maximum.reduceat(np.where(np.isnan(series.delay_ns), -np.inf, series.delay_ns), begins)
         self.least_ns = np.where(np.isinf(least_ns), np.nan, least_ns)
@@ -161,7 +161,7 @@ def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np
 
 
 def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) -> NDArray[np.float64]:
-    """Excess of the values after each place over those before it.
+    """Mean of the values after each place, minus the mean of the values before it.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
 
 def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Excess of losses after each place over those before it, as a share."""
+    """Share of losses after each place, minus the share of losses before it."""
     return _edges(of.lost, at, of.apart_ns)
 
 

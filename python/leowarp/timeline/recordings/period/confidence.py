@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share of answers that are right, calibrated on synthetic recordings.
 
-The odds of `search` would be true odds only if signs were as independent as assumed. Choosing the best of very many
-candidates also distorts them. So the odds are treated as a score. Its meaning was calibrated on synthetic recordings
-with known answers (`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all recordings without a
-period scored below -3, and nearly all with a period scored higher. In most wrong answers about a period, the runner-up
-had a close score.
+The odds of `search` would be true odds only if signs were as independent as assumed. The choice of the best of very
+many candidates also distorts the odds. The odds are therefore treated as a score. The meaning of the score was
+calibrated on synthetic recordings with known answers (`tests/support/recordings.py`; `finding_test.py` lists the
+seeds). Nearly all recordings without a period scored below -3, and nearly all with a period scored higher. In most
+wrong answers about a period, the runner-up had a close score.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def believed(found: Search | None) -> bool:
 
 
 def confidence(found: Search | None) -> float:
-    """The share of such answers that are right. The answer is the best candidate if it is `believed`, otherwise that
-    there is no period.
+    """Probability that an answer with this evidence is right. The answer is the best candidate if that candidate is
+    `believed`; otherwise the answer is that there is no period.
 
     found: Result of the search; None if the series is too short.
-    Returns: 0 to 1. A product of two logistic curves, of the best candidate's log odds and of its margin over the best
-        other answer, fitted to synthetic recordings. This is the usual treatment of classifier scores (Platt,
-        "Probabilistic Outputs for Support Vector Machines", 1999).
+    Returns: 0 to 1. The value is a product of two logistic curves, fitted to synthetic recordings: one of the best
+        candidate's log odds, and one of its margin over the best other answer. Logistic curves are the usual treatment
+        of classifier scores (Platt, "Probabilistic Outputs for Support Vector Machines", 1999).
     """
     if found is None:
         return 0.5  # The series is too short for four periods, so nothing is known.
@@ -62,7 +62,7 @@ def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tu
     """The remaining probability, divided among the other answers by their log odds, largest share first.
 
     rest: One minus the confidence of the answer.
-    others: list of (Schedule or None, float). Each with its log odds; None: no period.
+    others: list of (Schedule or None, float). Other answers, each with its log odds; None: no period.
     """
     if not others:
         return ()

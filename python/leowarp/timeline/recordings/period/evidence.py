@@ -4,10 +4,9 @@ nothing follows a schedule.
 
 Without a schedule, the shares of `signs` at its instants are uniform in (0, 1]. With a schedule, a fraction q of the
 shares is small: these have the density ``a s^(a - 1)``, with a below 1. The mean of the likelihood ratio over a grid of
-q and a is the Bayes factor of one way to look at a sign. The mean of these over all ways is the Bayes factor of a
-period and a phase, because it is unknown which sign a path shows. This compares periods in the same way as phases. Half
-of the true period has additional instants at which nothing happens, and twice the true period misses half of the
-events.
+q and a is the Bayes factor of one way to look at a sign. A period and a phase get the mean of these Bayes factors over
+all ways, because it is unknown which sign a path shows. The mean compares periods in the same way as phases. Half of
+the true period has additional instants at which nothing happens, and twice the true period misses half of the events.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MIDDLE = 3
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Log likelihood ratios of every bin, by way to look at signs and by model.
+    """Log likelihood ratios of every bin, for each way to evaluate a sign and for each model.
 
     of: float64 array of shape (rows, models, bins). 0 where nothing is known.
     """
@@ -44,9 +43,9 @@ class Ratios:
     def from_signs(signs: Signs) -> Ratios:
         """The ratios for all ways to evaluate signs, with every model of the grid.
 
-        The density ``a s^(a - 1)`` of shares is the beta distribution's with second parameter 1. For this alternative,
-        Sellke, Bayarri and Berger convert p-values to Bayes factors ("Calibration of p Values for Testing Precise Null
-        Hypotheses", The American Statistician 55, 2001, section 3).
+        The density ``a s^(a - 1)`` of shares is that of a beta distribution with second parameter 1. For this
+        alternative, Sellke, Bayarri and Berger convert p-values to Bayes factors ("Calibration of p Values for Testing
+        Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
         """
         log_share = np.log(signs.shares)
         models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
@@ -77,7 +76,7 @@ class Ratios:
         return int(np.ceil(period_s / self.signs.bin_s))
 
     def starts(self, period_s: float) -> NDArray[np.int64]:
-        """Index of the bin of the first of `phases`, within every period."""
+        """Index of the bin that contains the first of `phases`, for every period of the series."""
         count = int(np.ceil(self.span_s / period_s))
         return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
 
@@ -97,7 +96,7 @@ class Ratios:
         """The period with the largest log likelihood ratio of any phase, with one row and the middle model.
 
         row: The row of the sign, evaluated in one way.
-        periods_s: If several are equally strong, the first is taken.
+        periods_s: Candidate periods; if several are equally strong, the first one is returned.
         """
         # Hundreds of near periods share a few widths, and creating a view of windows takes longer than summing one.
         windows: dict[int, NDArray[np.float64]] = {}
@@ -112,7 +111,7 @@ class Ratios:
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sums of log likelihood ratios over the instants in these `places`, shape (rows, models, phases)."""
-        # An instant after the end has the place -1. It refers to this last column, which adds nothing.
+        # An instant after the end has the place -1. The index -1 selects the last column, which adds nothing.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 
@@ -130,13 +129,13 @@ class Ratios:
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log of the mean Bayes factor over the signs, which are each taken alone and all together, shape (phases,)."""
+        """Log of the mean Bayes factor over each sign alone and all signs together, shape (phases,)."""
         each = np.array(list(self.by_sign(factors).values()))
         return log_mean(each, axis=0)
 
 
 def log_mean(of: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     """Logarithm of the mean, given logarithms."""
-    # The largest is factored out first, because the exponential of a log factor above 709 overflows.
+    # The largest value is factored out first, because the exponential of a log factor above 709 overflows.
     most = of.max(axis=axis, keepdims=True)
     return np.asarray(np.log(np.exp(of - most).mean(axis=axis)) + most.squeeze(axis))

@@ -42,7 +42,7 @@ class Finding:
 def find(series: Series) -> Finding:
     """Period and phase of the events in a series of probes.
 
-    series: Its times must be on a clock without adjustments (`numbered_probes`, `undone`).
+    series: The times of the series must be on a clock without adjustments (`numbered_probes`, `undone`).
     Returns: A finding even if there is no schedule; with a confidence of one half if the series is too short.
     """
     found = search(series)
@@ -73,7 +73,7 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
     Probes that were not sent and a clock that was set forward look alike in numbers and times. The path distinguishes
     the two: after a pause of the recorder, reconfigurations continue as before on the same clock.
 
-    series: Of probes.
+    series: A series of probes.
     Returns: Adjustments. Empty if there are more than three pauses: recorders often pause, but a host's clock is seldom
         set.
     """
@@ -123,19 +123,20 @@ def _refined(series: Series, found: Search) -> Schedule:
         series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
         loose_ratio=EXACT_WITHIN if exact else np.inf,
     )  # fmt: skip
-    # A step between two bins gives both about the same height, but its peak is found in only one of them.
+    # A step between two bins gives both bins about the same height, but the search finds a peak in only one of them.
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
-    # Superposing the instants fails if one sign has more peaks than the search found. Then the result of the search is
-    # kept, which is correct to a bin.
+    # Superposing the instants fails if one sign has more peaks than the search found. In this case the result of the
+    # search is kept, which is correct to a bin.
     if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))
 
 
 def _late_ns(series: Series, signs: Signs) -> float:
-    """Offset of the middle of a bin that has one probe at its beginning. The event that this probe is the first to show
-    happened after the previous probe."""
+    """Time in ns by which the middle of a bin is later than its event, if each bin has at most one probe, at its
+    beginning; otherwise 0. The event that this probe first shows happened after the previous probe, half an interval
+    earlier on average."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

@@ -84,11 +84,11 @@ def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine
     of = [judged(seed) for seed in JUDGED]
     confusion = Counter((one.truth.kind, one.answer) for one in of)
     wrong = [(one.seed, one.answer, round(one.confidence_ratio, 2)) for one in of if not one.right]
-    print(confusion, wrong)  # This is shown if the test fails.
+    print(confusion, wrong)  # pytest shows this output if the test fails.
     assert all(seeds.stop <= JUDGED.start for seeds in DEVELOPED)
     assert sum(one.right for one in of) >= 0.95 * len(of), wrong
     sure = [one for one in of if one.confidence_ratio >= 0.9]
-    assert len(sure) >= 0.7 * len(of)  # This guards against answers that are never certain and therefore never wrong.
+    assert len(sure) >= 0.7 * len(of)  # This guards against answers that are never certain, and so never wrong.
     assert sum(one.right for one in sure) >= 0.9 * len(sure), wrong
     # The stated confidence is calibrated: within three standard deviations of the actual frequency.
     stated = np.array([one.confidence_ratio for one in of])

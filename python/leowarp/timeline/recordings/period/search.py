@@ -4,7 +4,7 @@
 Candidates are the strongest lines in the spectra of the signs, their integer parts and multiples, and the known periods
 of real networks. Each candidate is evaluated by its Bayes factor (`evidence`) and by the number of alternatives that
 the search could have found instead. If every second (third, fourth) instant of a period shows other signs than the
-rest, the true period is this multiple.
+other instants, the true period is this multiple.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ from leowarp.timeline.recordings.period.evidence import MIDDLE, Ratios, log_mean
 from leowarp.timeline.recordings.period.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
-"""The range of periods to search. The longest are searched only if the measurement contains four of them."""
+"""The range of periods to search. The longest periods are searched only if the measurement contains four of them."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""Prior for periods within 1 % of these, in s; other periods share the rest. 15 s belongs to the only constellation
-with published reconfigurations (`scenario.access`). The others are round numbers, as machines use for schedules."""
+"""Prior for periods within 1 % of these values, in s; other periods share the remaining prior. 15 s belongs to the only
+constellation with published reconfigurations (`scenario.access`). The other periods are round numbers, as machines use
+for schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
 """Error of an undisciplined computer clock. RFC 5905 (7.3) allows 15 ppm for a disciplined one; data sheets of quartz
-crystals give 20 to 100 ppm. On such a clock, a schedule synchronised by GPS appears to deviate by no more than that."""
+crystals give 20 to 100 ppm. On such a clock, a schedule synchronised by GPS appears to deviate by no more than this
+error."""
 
 _EXACT = 0.8
 """Share of the prior of a usual period that belongs to periods within `EXACT_WITHIN` of it."""
@@ -55,7 +57,7 @@ _CHOSEN = np.log(2.0)
 class Candidate:
     """A period and a phase.
 
-    period_s, phase_s: The phase is that of an instant in [0, period), relative to the first probe.
+    period_s, phase_s: The phase is the time of an instant in [0, period), relative to the first probe.
     log_factor: Natural logarithm of the Bayes factor against no schedule.
     log_odds: The log factor plus the log prior of this candidate.
     by_sign: Log Bayes factors of each sign separately, at this phase.
@@ -77,8 +79,8 @@ class Search:
 
     of_sign: dict of str to (Candidate or None). The best candidate by each sign alone; None if that sign supports no
         candidate.
-    multiple: The best candidate is this multiple of the period with the largest factor, because that period's instants
-        differ.
+    multiple: The best candidate is this multiple of the period with the largest factor, because the instants of that
+        period show different signs.
     split_log_odds: Log odds of the decision for this multiple; infinite if `multiple` is 1.
     """
 
@@ -112,8 +114,8 @@ def search(series: Series) -> Search | None:
             # prior (`EXACT_WITHIN`), and the grid around it may miss it.
             weighed += [_weighed(ratios, period_s, together), _of_period(ratios, period_s)]
     weighed.sort(key=lambda one: -one.log_odds)
-    # The strongest line is often a half or a multiple of the period, because repeated events have lines at all of
-    # these.
+    # The strongest line is often a half or a multiple of the period, because repeated events have lines at all of these
+    # periods.
     for one in _distinct(weighed)[:3]:
         for times in _RELATIVES:
             if SHORTEST_S <= one.period_s * times <= longest_s:
@@ -174,7 +176,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """The best period near a given one and its best phase, for one way to look at signs."""
+    """The best period near a given one and its best phase, for one way to evaluate a sign."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     # Steps are so small that the last instant moves by less than a bin.
     step = 0.6 * bin_s / span_s
@@ -184,7 +186,7 @@ def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
 
 
 def _polished(ratios: Ratios, best: Candidate) -> Candidate:
-    """The best of the periods within one step of the search around it, at nearby phases."""
+    """The best period within one step of the search around the best candidate, at nearby phases."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     phases_s = (best.phase_s + bin_s * np.arange(-4, 5) / 2) % best.period_s
     found = [best]
@@ -260,9 +262,9 @@ def _usual(period_s: float) -> bool:
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Log prior of a period and phase, one of those that can be distinguished."""
+    """Log prior of a period and phase, among the periods and phases that can be distinguished."""
     bin_s = ratios.signs.bin_s
-    # Periods that differ by less shift the last instant by less than a bin, so they count as one.
+    # Periods that differ by less than `apart_s` shift the last instant by less than a bin, so they count as one.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
     # Uniform in the logarithm: nothing is known about the size of an unknown period.
     density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
@@ -279,7 +281,7 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """The first of the candidates with the same period."""
+    """Candidates without those that repeat the period of an earlier candidate."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
@@ -288,8 +290,8 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """The part of the first candidate's period that has the largest factor, if that factor is larger than its own;
-    otherwise the first candidate itself.
+    """The part of the first candidate's period that has the largest factor, if that factor is larger than the factor of
+    the whole period; otherwise the first candidate itself.
 
     If spikes follow half of a period, the prior can prefer the whole period at the phase of either half. The half is
     then used to decide between the two phases (`_whole`).
@@ -323,7 +325,7 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
 
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
     """Log odds gained by assigning some signs only to every n-th instant; the phase of these instants; the margin over
-    the next best.
+    the next best phase.
 
     For each sign: the Bayes factor of every n-th instant, relative to that of all instants alike or of no instants,
         whichever is larger.

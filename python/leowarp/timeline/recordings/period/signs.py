@@ -2,9 +2,9 @@
 """Signs of events on a path, on a time grid, with the rarity of each bin's sign.
 
 A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Each path also has steps, spikes
-and losses at other times, in some minutes more than in others. So each sign is a score for every bin of the grid, and
-each score is ranked among those of the minute before and after. The rank is a share. If nothing follows a schedule, it
-is uniform in (0, 1], for any kind of noise.
+and losses at other times, in some minutes more than in others. Each sign is therefore a score for every bin of the
+grid, and each score is ranked among those of the minute before and after. The rank is a share. If nothing follows a
+schedule, the share is uniform in (0, 1], for any kind of noise.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BIN_S = 0.2
 """Width of a bin; larger if probes are further apart, or if the recording is longer than 20 minutes."""
 
 RANKED_WITHIN_S = 60.0
-"""Distance before and after a bin within which it is compared."""
+"""Distance before and after a bin within which its score is compared with other scores."""
 
 _MOST_BINS = 6_000
 # Short windows find steps on paths with a wandering level; long ones find small steps in noise. The suitable window for
@@ -78,7 +78,7 @@ def signs(series: Series) -> Signs | None:
     scores += [(LOSSES, _widened(score, bin_s)) for score in _losses(bins)]
     within = max(round(RANKED_WITHIN_S / bin_s), 10)
     shares = [_shares(score, within) for _, score in scores]
-    # Several ways to look at one sign are averaged, so that they count as one.
+    # Several ways to evaluate one sign are averaged, so that they count as one.
     rarity = [-np.log(share) for share in shares]
     witnesses = [_mean([rarity[place] for place, (name, _) in enumerate(scores) if name == sign]) for sign in SIGNS]
     together = _shares(np.where(np.isnan(witnesses).all(axis=0), np.nan, np.nansum(witnesses, axis=0)), within)
@@ -132,8 +132,8 @@ def _steps(bins: _Bins) -> list[Scores]:
 def clipped(of: Scores, width: int) -> Scores:
     """The values, with outliers clipped that are above the surrounding median, so that a mean can be used.
 
-    A median would be robust to spikes. Without spikes it is less efficient than a mean: for normal noise it needs 1.57
-    times as many samples.
+    A median would be robust to spikes. Without spikes, a median is less efficient than a mean: for normal noise it
+    needs 1.57 times as many samples.
 
     of: float64 array of shape (n,). nan: unknown.
     width: Width of the window for the median.
@@ -144,8 +144,8 @@ def clipped(of: Scores, width: int) -> Scores:
 
 
 def changes(of: Scores, width: int, apart: int = 0) -> Scores:
-    """Mean of the values from each place (plus `apart`) on, minus the mean of those before it; nan if half of them are
-    unknown.
+    """Mean of the values from each place (plus `apart`) on, minus the mean of the values before the place; nan if half
+    of them are unknown.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.flo
 
 
 def _moving_median(of: Scores, width: int) -> Scores:
-    """Median of the known values around each (the lower of the two middle ones); nan if there are none.
+    """Median of the known values around each place (the lower of the two middle values); nan without known values.
 
     Wide windows are computed only at every 20th part of their width, because their median changes slowly.
     """
@@ -230,7 +230,7 @@ def _moving_max(score: Scores, reach: int) -> Scores:
 
 
 def _mean(of: list[Scores]) -> Scores:
-    """Mean over the ways to look, for each bin; nan where none has information."""
+    """Mean over the ways to evaluate a sign, for each bin; nan where no way has information."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # nan where no way has information
         return np.asarray(np.nanmean(of, axis=0))
@@ -239,8 +239,8 @@ def _mean(of: list[Scores]) -> Scores:
 def _shares(score: Scores, within: int) -> Scores:
     """Share of the known scores within this number of bins that are equal or higher.
 
-    The share is the p-value of a permutation test of each bin against its surroundings. It is uniform for noise of any
-    distribution that does not change within them.
+    The share is the p-value of a permutation test of each bin against its surroundings. The share is uniform for noise
+    of any distribution that stays the same in these surroundings.
 
     score: float64 array of shape (bins,). nan: unknown.
     within: Number of bins before and after.

@@ -14,8 +14,8 @@ from leowarp.timeline.recordings.measurement import Series
 LEVEL_NS = 2_000_000_000
 """Width of the window whose median is the level of the delays."""
 
-# For normal noise, a sample exceeds this with a probability of one in a billion: none of the 360,000 probes of an hour
-# at 10 ms does.
+# For normal noise, a sample exceeds this threshold with a probability of one in a billion: none of the 360,000 probes
+# of an hour at 10 ms does.
 _SPIKE_SIGMAS = 6.0
 
 
@@ -66,7 +66,8 @@ def level_ns(answered: Series) -> NDArray[np.float64]:
     """The median of the delays around each reply, within `LEVEL_NS` or nine probes, whichever is longer."""
     interval_ns = answered.interval_ns or LEVEL_NS
     window_ns = max(LEVEL_NS, 9 * interval_ns)
-    # The window is a time, not a number of probes: where probes were lost, the same number would extend further.
+    # The window is a time, not a number of probes: where probes were lost, the same number of probes would cover more
+    # time.
     frame = pd.Series(answered.delay_ns, index=pd.to_datetime(answered.t_ns, unit="ns"))
     return frame.rolling(pd.Timedelta(window_ns, "ns"), center=True).median().to_numpy()
 
