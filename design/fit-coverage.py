@@ -3,19 +3,9 @@
 
     PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--jobs 2] [--rows coverage.jsonl]
 
-<<<<<<< HEAD
-Of each key and kind of recording: in how many of the seeds the interval (of a nominal 99 %) holds the truth, the median
-of the estimates, and the median width of the intervals. No kernel: pings are walked over the profile's tables. A fit
-whose row is in the file is not made again.
-||||||| ed22fbf4
-Of each key and kind of recording: in how many of the seeds the 95 % interval holds the truth, the median of the
-estimates, and the median width of the intervals. No kernel: pings are walked over the profile's tables. A fit whose row
-is in the file is not made again.
-=======
-For each key and kind of recording, the script prints the number of seeds whose 95 % interval contains the true value,
-the median of the estimates, and the median width of the intervals. No kernel runs: pings are computed from the
-profile's tables. If the row of a fit is in the file already, the fit is not repeated.
->>>>>>> main
+For each key and kind of recording, the script prints the number of seeds whose interval (nominal level 99 %) contains
+the true value, the median of the estimates, and the median width of the intervals. No kernel runs: pings are computed
+from the profile's tables. If the row of a fit is in the file already, the fit is not repeated.
 """
 
 from __future__ import annotations
@@ -31,16 +21,8 @@ from support.fitted import KINDS, estimates_of, truths
 
 
 def fitted(name: str, seed: int) -> dict[str, object]:
-<<<<<<< HEAD
-    """A row of the file."""
-    return {"kind": name, "seed": seed, "found": estimates_of(name, seed)}
-||||||| ed22fbf4
-    """A row of the file."""
-    return {"kind": name, "seed": seed, "found": estimates_of(KINDS[name], seed)}
-=======
     """A row of the file: kind of recording, seed, and the estimates of the fit."""
-    return {"kind": name, "seed": seed, "found": estimates_of(KINDS[name], seed)}
->>>>>>> main
+    return {"kind": name, "seed": seed, "found": estimates_of(name, seed)}
 
 
 def main() -> None:

@@ -33,16 +33,8 @@ class Estimate:
     value : float or tuple of float or str
         Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
     low, high : float or tuple of float, or None
-<<<<<<< HEAD
-        Ends of the 99 % interval, one pair per quantile for a tuple; None: no interval is possible, and `note` has the
-        reason.
-||||||| ed22fbf4
-        Ends of the 95 % interval, one pair per quantile for a tuple; None: no interval is possible, and `note` has the
-        reason.
-=======
-        Ends of the 95 % interval; for a tuple of quantiles, one pair per quantile. None if no interval is possible;
+        Ends of the 99 % interval; for a tuple of quantiles, one pair per quantile. None if no interval is possible;
         `note` then has the reason.
->>>>>>> main
     count : int
         Number of observations on which the estimate is based.
     of : str
@@ -100,19 +92,9 @@ def resampled(
     rng = np.random.default_rng(seed)
     count = len(values)
     found = np.array([statistic(values[rng.integers(0, count, count)]) for _ in range(RESAMPLES)])
-<<<<<<< HEAD
     low, high = np.quantile(found, [TAIL, 1.0 - TAIL], axis=0)
-    # Resamples of a few slots spread less than the slots of another recording would: by (n - 1) / n in the variance,
-    # and the quantile is that of Student's t.
-||||||| ed22fbf4
-    low, high = np.quantile(found, [0.025, 0.975], axis=0)
-    # Resamples of a few slots spread less than the slots of another recording would: by (n - 1) / n in the variance,
-    # and the quantile is that of Student's t.
-=======
-    low, high = np.quantile(found, [0.025, 0.975], axis=0)
     # Resamples of a few slots vary less than the slots of another recording would: their variance is smaller by (n - 1)
     # / n, and Student's t applies instead of the normal distribution. The interval is widened accordingly.
->>>>>>> main
     middle = statistic(values)
     others = max(count - 1, 1)
     wider = float(student.ppf(1.0 - TAIL, others) / norm.ppf(1.0 - TAIL)) * np.sqrt(count / others)

@@ -80,17 +80,9 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
     """Intervals of the shortest and the longest hold, over all pairs of holds that could cause the observed median and
     width of the peaks.
 
-<<<<<<< HEAD
-    Each of the two is tested at half of 1 %, so that both hold in 99 of 100 cases. The jitter alone makes peaks differ:
-    narrow ranges of holds cannot be told from none, which a resampling of the peaks would not show.
-||||||| ed22fbf4
-    Each of the two is tested at half of 5 %, so that both hold in 95 of 100 cases. The jitter alone makes peaks differ:
-    narrow ranges of holds cannot be told from none, which a resampling of the peaks would not show.
-=======
-    Median and width are each tested at half of 5 %, so that both tests pass in 95 of 100 cases. Jitter alone makes
+    Median and width are each tested at half of 1 %, so that both tests pass in 99 of 100 cases. Jitter alone makes
     peaks differ, so a narrow range of holds cannot be distinguished from a single length. Resampling the peaks would
     not show this uncertainty.
->>>>>>> main
 
     Parameters
     ----------

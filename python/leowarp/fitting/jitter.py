@@ -32,29 +32,13 @@ _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
 _SHAPES = ("uniform", "exponential")
-<<<<<<< HEAD
 _CHANCE_SEEDS = range(1, 41)
-"""Simulations of one jitter for all slots: their noise would look like a spread in every recording alike."""
-||||||| ed22fbf4
-_CHANCE_SEEDS = range(1, 7)
-"""Simulations of one jitter for all slots: their noise would look like a spread in every recording alike."""
-=======
-_CHANCE_SEEDS = range(1, 7)
-"""Seeds of several simulations in which all slots have the same jitter. The noise of a single one would look like a
-spread over slots, equally in every recording."""
->>>>>>> main
+"""Seeds of simulations in which all slots have the same jitter. The noise of a few would look like a spread over slots,
+equally in every recording: with six of them, 4 of 23 recordings of one jitter seemed to have a spread."""
 _FITS = 30.0
-<<<<<<< HEAD
-"""Of some nine statistics: a shape that is this near needs no other beside it."""
-_DAMPING, _FURTHEST = 0.02, 0.7
-"""Of normal equations; most change of a logarithm in one step."""
-||||||| ed22fbf4
-"""Of some nine statistics: a shape that is this near needs no other beside it."""
-_DAMPING = 0.02
-=======
 """Maximum distance of about nine statistics at which a shape fits, so that the other shape is not tried."""
-_DAMPING = 0.02
->>>>>>> main
+_DAMPING, _FURTHEST = 0.02, 0.7
+"""Share of the normal equations' diagonal, and largest change of a logarithm in one step."""
 _TRIMMED = 0.2
 """Share of the slots that are removed at either end for sparse probes, because a few slots with bad sky do not
 represent the jitter. For dense probes, steps are fitted too, and would drift if slots were removed (seed 1 of
@@ -159,16 +143,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-<<<<<<< HEAD
-    # Covariance of the recording plus that of the mean of equally long simulations.
-    covariance = (1.0 + 1.0 / _LAST_SEEDS) * _covariance(measured, trimmed)
-||||||| ed22fbf4
-    # Covariance of the recording plus that of the mean of equally long simulations.
-    covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * _covariance(measured, trimmed)
-=======
     # Covariance of the recording's statistics, plus the covariance of the mean of several equally long simulations.
-    covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * _covariance(measured, trimmed)
->>>>>>> main
+    covariance = (1.0 + 1.0 / _LAST_SEEDS) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
     def moments(logs: NDArray[np.float64], seed: int = 1) -> NDArray[np.float64]:
@@ -190,17 +166,9 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
             step = np.zeros(len(logs))
             step[place] = apart = _STEP_OF_STEPS if name == "jitter_step_ns" else _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * apart)
-<<<<<<< HEAD
-        # The first rounds are far off; later ones differ by the simulation's draws, and their mean has less of these.
-        fresh = max(trial - _FAR_ROUNDS + 1, 1)
-||||||| ed22fbf4
-        # The first rounds are far off; later ones differ by the simulation's draws, and their mean has less of these.
-        fresh = max(number - _FAR_ROUNDS + 1, 1)
-=======
         # The slopes of the first rounds are far off. Slopes of later rounds differ by random draws, which averaging
         # reduces.
-        fresh = max(number - _FAR_ROUNDS + 1, 1)
->>>>>>> main
+        fresh = max(trial - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         logs = np.clip(logs + _step(slopes, weights, target - here), bounds[:, 0], bounds[:, 1])
         if trial >= _FAR_ROUNDS:
@@ -211,8 +179,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     inverse = np.linalg.pinv(normal)
     # The same few simulations in every fit would be off alike in every fit: a last step with more of them.
     apart = target - np.mean([moments(logs, seed) for seed in range(1, _LAST_SEEDS + 1)], axis=0)
-    before, logs = logs, np.clip(logs + _step(slopes, weights, apart), bounds[:, 0], bounds[:, 1])
-    apart = apart - slopes @ (logs - before)
+    logs = np.clip(logs + _step(slopes, weights, apart), bounds[:, 0], bounds[:, 1])
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
     errors = np.sqrt(np.maximum(np.diag(spread), _without_noise(every, weights, covariance)))
     wide = float(student.ppf(1.0 - TAIL, slots - 1))
@@ -238,6 +205,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
         if way not in ways:
             only = "jitter_up" if way == "up" else "jitter"
             untold.append(Untold(only, f"the series is of the way {ways[0]} alone"))
+    apart = target - np.mean([moments(logs, seed) for seed in range(1, _ROUNDS + 1)], axis=0)
     return Jitter(tuple(estimates), tuple(untold)), float((weights * apart**2).sum())
 
 
@@ -340,17 +308,9 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-<<<<<<< HEAD
-    """Quantiles of the values of each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
+    """Quantiles of `values` in each slot of `of`; nan in slots with fewer than eight values. Shape (slots, len(at))."""
     of = slot if of is None else of
     known = of[np.flatnonzero(np.diff(of, prepend=-1))]
-||||||| ed22fbf4
-    """Quantiles of the values of each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
-    known = np.unique(slot if of is None else of)
-=======
-    """Quantiles of `values` in each slot of `of`; nan in slots with fewer than eight values. Shape (slots, len(at))."""
-    known = np.unique(slot if of is None else of)
->>>>>>> main
     found = np.full((len(known), len(at)), np.nan)
     # Probes are sorted by time, so the probes of a slot are adjacent.
     edges = np.searchsorted(slot, np.append(known, known[-1:] + 1)).tolist()

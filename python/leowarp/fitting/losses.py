@@ -31,16 +31,8 @@ _RANKED = 20
 """`outage_max` is estimated from the longest of 20 runs of losses, the second longest of 40, and so on. The longest run
 of all may consist of two outages that overlap."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
-<<<<<<< HEAD
-"""Values of `outage_max` that are tried for the interval, over the estimate."""
-_RECORDINGS = 2000
-||||||| ed22fbf4
-"""Values of `outage_max` that are tried for the interval, over the estimate."""
-_RECORDINGS = 400
-=======
 """Values of `outage_max` that are tried for the interval, as factors of the estimate."""
-_RECORDINGS = 400
->>>>>>> main
+_RECORDINGS = 2000
 _PHASE_NS = 100_000_000
 """Precision with which reconfigurations are found in the data."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
@@ -117,20 +109,8 @@ def _excess(table: NDArray[np.float64]) -> float:
 
 
 def _possible(excess: float, access: Access) -> float:
-<<<<<<< HEAD
-    """Share of reconfigurations with outages that would cause this excess loss around them."""
-    of_one = _mean_ns(access) / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
-||||||| ed22fbf4
-    """Share of reconfigurations with outages that would cause this excess loss around them."""
-    span = np.log(access.outage_max_ns / access.outage_min_ns)
-    mean_ns = (access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9)
-    of_one = mean_ns / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
-=======
     """Share of reconfigurations that must have outages to cause this excess loss near reconfigurations."""
-    span = np.log(access.outage_max_ns / access.outage_min_ns)
-    mean_ns = (access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9)
-    of_one = mean_ns / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
->>>>>>> main
+    of_one = _mean_ns(access) / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
     return float(min(max(excess / of_one, 0.0), 1.0))
 
 
@@ -188,16 +168,8 @@ def _outages(
     # A resample never contains an outage longer than the longest observed one, so the largest values of resamples give
     # no valid interval.
     low, high = ends
-<<<<<<< HEAD
-    # More outages around one reconfiguration merge more often, and then shorter ones make as long a run.
-    for end, other, quantile in ((low, high, 1.0 - TAIL), (high, low, TAIL)):
-||||||| ed22fbf4
-    # More outages around one reconfiguration merge more often, and then shorter ones make as long a run.
-    for end, other, quantile in ((low, high, 0.975), (high, low, 0.025)):
-=======
     # If reconfigurations have more outages, more of them merge, and shorter outages then make runs of the same length.
-    for end, other, quantile in ((low, high, 0.975), (high, low, 0.025)):
->>>>>>> main
+    for end, other, quantile in ((low, high, 1.0 - TAIL), (high, low, TAIL)):
         values = np.array([found[0], other[1], found[2]])
         end[2] = _longest(probes, access, values, isolated_ratio, quantile, longest, len(counts))
     note = f"{len(logs)} runs of lost probes around {len(counts)} reconfigurations, matched by the profile's"
@@ -324,16 +296,8 @@ def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDAr
     return np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
 
 
-<<<<<<< HEAD
 def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
-    """Share of retransmitted segments: isolated loss cannot be larger, because queues drop packets as well."""
-||||||| ed22fbf4
-def retransmitted(transfer: Transfer) -> Estimate | None:
-    """Share of retransmitted segments: isolated loss cannot be larger, because queues drop packets as well."""
-=======
-def retransmitted(transfer: Transfer) -> Estimate | None:
     """Share of retransmitted segments. Isolated loss cannot be larger, because queues drop packets as well."""
->>>>>>> main
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     if segments.sum() < _FEWEST_SEGMENTS:

@@ -32,13 +32,7 @@ def shown(key: str, value: float) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-<<<<<<< HEAD
-    """The interval as text: `9.1 ms to 12 ms`, pairs in a row for quantiles."""
-||||||| ed22fbf4
-    """The 95 % interval as text."""
-=======
-    """The 95 % interval of an estimate as text."""
->>>>>>> main
+    """The interval of an estimate as text: `9.1 ms to 12 ms`, one pair per quantile."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
     if isinstance(estimate.low, tuple):

@@ -142,15 +142,9 @@ def validate(
     columns : tuple of str, optional
         Columns of files without a header.
     received : bool
-<<<<<<< HEAD
-        True if times in such files are those of replies.
-    interval_ns : int, optional
-        Time between lines of files that do not say it.
-||||||| ed22fbf4
-        True if times in such files are those of replies.
-=======
         True if the times in files without a header are those of replies.
->>>>>>> main
+    interval_ns : int, optional
+        Interval between the lines of files that do not contain times.
     profile : str
         Default profile for files; public recordings name their own.
     longest_ns : int, optional

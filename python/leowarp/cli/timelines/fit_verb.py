@@ -21,7 +21,7 @@ Columns = Annotated[
     str, typer.Option("--columns", help="Columns of a table without a header, for instance t_ns,rtt_ms.")
 ]
 
-Interval = Annotated[str, typer.Option("--interval", help="Time between lines of a format that does not say it.")]
+Interval = Annotated[str, typer.Option("--interval", help="Time between lines, for a format without times.")]
 
 
 def fit(

@@ -114,12 +114,6 @@ def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) ->
 FORMATS = ("auto", "csv", "irtt", "ping", "columns", "leoreplayer", "iperf3", "mahimahi")
 
 _Format = Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
-<<<<<<< HEAD
-||||||| ed22fbf4
-_Interval = Annotated[str, typer.Option("--interval", help="Time between lines of a format that does not say it.")]
-=======
-_Interval = Annotated[str, typer.Option("--interval", help="Time between lines, for a format without times.")]
->>>>>>> main
 _Columns = Annotated[
     str,
     typer.Option("--columns", help="Columns of a table without a header, for instance t_ns,rtt_ms; or t_s,seq,rtt_ms "
