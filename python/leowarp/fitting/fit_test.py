@@ -66,8 +66,8 @@ def test_intervals_hold_as_often_as_they_say(name):
             told[key] += 1
             missed[key] += not low <= truth[key] <= high
     del told["residual_loss_up"], missed["residual_loss_up"]
-    # If intervals held in 95 of 100 recordings only, a key would miss more often than this in 1 of 10,000 cases, and any
-    # of the keys in 1 of 1,000.
+    # If intervals held in 95 of 100 recordings only, a key would miss more often than this in 1 of 10,000 cases, and
+    # any of the keys in 1 of 1,000.
     assert {key: count for key, count in missed.items() if count > binom.ppf(0.9999, told[key], 0.05)} == {}
     assert missed.total() <= binom.ppf(0.999, told.total(), 0.05)
 

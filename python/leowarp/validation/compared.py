@@ -228,11 +228,17 @@ def _compared(
             notes.append("the share that was sent again is that of both halves: the file has their sum")
     else:
         series = given.measurement.round_trip
-        if series is None or len(series) < 2:
+        if series is None:
             raise ScenarioError(f"{given.measurement.source}: neither round trips nor a transfer to compare")
         learned, held = halves(given.measurement)
         assert learned.round_trip is not None
         assert held.round_trip is not None
+        few = min(len(learned.round_trip), len(held.round_trip))
+        if few < FEWEST:
+            raise ScenarioError(
+                f"{given.measurement.source}: a half of its time with {few} probes, and {FEWEST} are the fewest",
+                "a ping of four minutes and more can be compared",
+            )
         # The schedule is found from the whole recording: it only says where slots are, and contains none of the
         # compared quantities.
         schedule = describe(given.measurement).schedule

@@ -44,6 +44,14 @@ def test_a_file_that_cannot_be_read_is_skipped_with_why(tmp_path):
     assert "x.txt" in found.why
 
 
+@pytest.mark.parametrize("count", [1, 2, 12])
+def test_a_few_round_trips_are_skipped_with_how_many_it_takes(tmp_path, count):
+    replies = [f"[{1715947200 + n}.5] 64 bytes from 192.0.2.1: icmp_seq={n} ttl=54 time=25.3 ms" for n in range(count)]
+    (tmp_path / "x.txt").write_text("\n".join(["PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.", *replies]) + "\n")
+    (found,) = validate([str(tmp_path / "x.txt")], tmp_path / "out", recordings_folder=tmp_path)
+    assert "8 are the fewest" in found.why
+
+
 def test_every_public_recording_says_where_and_what_it_is():
     for public in PUBLIC.values():
         assert len(public.sha256) == 64

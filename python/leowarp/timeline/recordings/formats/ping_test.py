@@ -318,7 +318,7 @@ def test_columns_of_fping_are_those_of_one_host(tmp_path: Path) -> None:
 
 def test_probes_without_any_answer_are_counted(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="none of 40 probes was answered"):
-        measured(tmp_path, ["PING b", *(f"[1700000000.1] no answer yet for icmp_seq={n}" for n in range(1, 41))])
+        measured(tmp_path, [HEADER, *(f"[1700000000.1] no answer yet for icmp_seq={n}" for n in range(1, 41))])
 
 
 def test_utf_16_is_named(tmp_path: Path) -> None:
