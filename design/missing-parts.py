@@ -180,12 +180,12 @@ def of_transfers(name: str, folder: Path, validation: Path) -> None:
         each = [ks_2samp(one[GOODPUT], recorded[GOODPUT]).statistic for one in found]
         together = {quantity: np.concatenate([one[quantity] for one in found]) for quantity in found[0]}
         _transfer_row(name, ", ".join(keys) or "fitted", together, recorded, len(found))
-        counted = [ks_2samp(in_pieces(one[GOODPUT], recorded[GOODPUT]), recorded[GOODPUT]).statistic for one in found]
-        print(
-            f"    each seed: {', '.join(f'{one:.3f}' for one in each)}; in the pieces in which the recording counts: "
-            f"{np.mean(counted):.3f}",
-            flush=True,
-        )
+        line = f"    each seed: {', '.join(f'{one:.3f}' for one in each)}"
+        if held.way == "up":
+            counted = [in_pieces(one[GOODPUT], recorded[GOODPUT]) for one in found]
+            apart = [ks_2samp(one, recorded[GOODPUT]).statistic for one in counted]
+            line += f"; in the pieces in which the recording counts: {np.mean(apart):.3f}"
+        print(line, flush=True)
 
 
 def in_pieces(goodput: Any, recorded: Any) -> Any:

@@ -236,7 +236,7 @@ def _compared(
         few = min(len(learned.round_trip), len(held.round_trip))
         if few < FEWEST:
             raise ScenarioError(
-                f"{given.measurement.source}: a half of its time with {few} probes, and {FEWEST} are the fewest",
+                f"{given.measurement.source}: {few} round trips in a half of its time, and {FEWEST} are the fewest",
                 "a ping of four minutes and more can be compared",
             )
         # The schedule is found from the whole recording: it only says where slots are, and contains none of the
@@ -305,14 +305,14 @@ def _verdict(
     if judged not in distances:
         made = counts.get(judged, 0)
         return f"not compared: {counts['recording']} in the recording, {made} over the {judged} profile"
-    distance = distances[judged]
+    distance, fewest = distances[judged], min(counts["recording"], counts[judged])
     if distance <= LIMIT_RATIO:
-        few = f"; {counts['recording']} samples may be off by {noise:.2f}" if noise > LIMIT_RATIO else ""
+        few = f"; {fewest} samples may be {noise:.2f} apart by chance" if noise > LIMIT_RATIO else ""
         return f"holds ({judged}){few}"
     if floor is not None and distance <= floor:
         return f"no further than the recording's halves from each other ({judged})"
     if distance <= noise:
-        return f"cannot tell: {counts['recording']} samples are too few to tell this from noise ({judged})"
+        return f"cannot tell: {fewest} samples are too few to tell this from noise ({judged})"
     beyond = ""
     if floor is not None and floor > LIMIT_RATIO:
         beyond = f"; the halves are {floor:.3f} apart, so that a perfect copy of the first would miss the limit as well"

@@ -109,7 +109,7 @@ def test_verdicts_go_by_distance_floor_and_noise():
     # The distance is 0.25. With 20 samples of one distribution it can reach 0.43.
     few = np.arange(20.0)
     assert verdict(few, few + 5.0).verdict.startswith("cannot tell")
-    assert verdict(few, few).verdict == "holds (fitted); 20 samples may be off by 0.43"
+    assert verdict(few, few).verdict == "holds (fitted); 20 samples may be 0.43 apart by chance"
     assert verdict(recorded[:3], recorded).verdict.startswith("not compared")
 
 
