@@ -12,7 +12,6 @@ an unforeseen error, and 130 for an interruption.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import gc
 import os
@@ -30,8 +29,8 @@ def main() -> None:
 
     Raises SystemExit always, with the exit status of the verb.
     """
-    # At its end Python would search all modules for cycles, which takes 0.1 s. The system frees their memory anyway.
-    atexit.register(gc.freeze)
+    # One thread computes faster here than several: our matrices have three rows, and OpenBLAS' idle threads spin.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         _run()
     except BrokenPipeError:
@@ -63,6 +62,8 @@ def _run() -> None:
         # The name is fixed, so that messages are the same for `python -m leowarp` and for the script.
         program(sys.argv[1:])(prog_name="leowarp")
     finally:
+        # At its end Python would search all modules for cycles, which takes 0.1 s. The system frees the memory anyway.
+        gc.freeze()
         # Otherwise Python would write the rest at exit, where a full disk causes a traceback and status 120.
         sys.stdout.flush()
 

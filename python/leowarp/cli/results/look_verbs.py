@@ -235,6 +235,7 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
     option: The option as typed: ``--at``.
     Raises ScenarioError if the text is no such quantity.
 
+    >>> from leowarp.base import units
     >>> parsed(units.TIME, "--at", "5 s")
     5000000000
     """
