@@ -2,10 +2,10 @@
 """The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.
 
 >>> import leowarp as lw
->>> run = lw.run("madrid-tokyo.toml", set={"run.duration": "60 s"})
->>> run.sockets()                # a pandas data frame, units in the column names
->>> run.summary["flows"][0]["goodput_mean_bps"]
->>> run.figure("goodput")
+>>> run = lw.run("madrid-tokyo.toml", set={"run.duration": "60 s"})     # doctest: +SKIP
+>>> run.sockets()    # a pandas data frame, units in the column names   # doctest: +SKIP
+>>> run.summary["flows"][0]["goodput_mean_bps"]                         # doctest: +SKIP
+>>> run.figure("goodput")                                               # doctest: +SKIP
 """
 
 from __future__ import annotations

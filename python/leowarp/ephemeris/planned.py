@@ -6,18 +6,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad, julian_date
-from leowarp.ephemeris.places import Places, places_of
-from leowarp.ephemeris.selection import selected
 from leowarp.ephemeris.shells import Shells
 from leowarp.ephemeris.stations import Stations, stations_on
 from leowarp.ephemeris.walker import Walker
 from leowarp.scenario.schema import Constellation, Plan, Shell
+
+if TYPE_CHECKING:
+    from leowarp.ephemeris.places import Places
 
 
 class Orbits(Protocol):
@@ -78,6 +79,10 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
         # In a constellation of one pattern, names have no shell number.
         shells: Walker | Shells = Shells(shells=patterns) if constellation.shells else patterns[0]
         return Ephemeris(orbits=shells, names=shells.names, stations=stations)
+    # Imported here, because SGP4 and the formats of elements take a fiftieth of a short run without them.
+    from leowarp.ephemeris.places import places_of
+    from leowarp.ephemeris.selection import selected
+
     chosen = selected(constellation, plan.run)
     orbits, warnings = chosen.orbits, chosen.sentences
     places = places_of(orbits) if plan.isl.rule == "plus-grid" else None

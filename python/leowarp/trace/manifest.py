@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import resource
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -163,7 +164,14 @@ def _states(directory: Path) -> dict[str, tuple[int, int, int]]:
 
 def library_versions() -> dict[str, str]:
     """Versions of Python and of the libraries that affect results."""
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in _LIBRARIES}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}}
+
+
+def _version(library: str) -> str:
+    # `metadata.version` would parse the whole text, which ends with the library's README, as an e-mail.
+    text = metadata.distribution(library).read_text("METADATA") or ""
+    line = re.search(r"^Version: *(\S+)", text, re.MULTILINE)
+    return line[1] if line is not None else metadata.version(library)
 
 
 def host_facts() -> dict[str, Any]:

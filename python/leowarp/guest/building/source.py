@@ -4,7 +4,6 @@
 Debian's tarball is the same in all three cases, so the kernel does not depend on the distribution on which it is built.
 """
 
-import functools
 import hashlib
 import json
 import lzma
@@ -13,7 +12,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -74,8 +73,8 @@ def local_source() -> Source | None:
             raise ScenarioError(f"looking for the kernel's source: LEOWARP_KERNEL_SOURCE={named} is not a file")
         return Source(tarball, tarball.name, remembered_sha256(tarball))
     if INSTALLED.is_file():
-        # The file's name lacks the full version, which comes from dpkg. dpkg is called again if the file has changed.
-        return Source(INSTALLED, _installed_version(INSTALLED.stat().st_mtime_ns), remembered_sha256(INSTALLED))
+        known = _remembered(INSTALLED, {"sha256": sha256_of_file, "version": _installed_version})
+        return Source(INSTALLED, known["version"], known["sha256"])
     kept = _sources() / f"{PACKAGE}.tar.xz"
     if kept.is_file():
         version = (_sources() / "version").read_text().strip()
@@ -318,14 +317,13 @@ def _git(tree: Path, *arguments: str) -> bytes:
         raise HostError(f"asking git about {tree}: {error.stderr.decode(errors='replace').strip()}") from error
 
 
-@functools.lru_cache
-def _installed_version(modified_ns: int) -> str:
-    """Version of the installed Debian package; without dpkg, the file's name."""
+def _installed_version(tarball: Path) -> str:
+    """Version of the Debian package that installed the tarball; without dpkg, the file's name."""
     if shutil.which("dpkg-query") is None:
-        return INSTALLED.name
+        return tarball.name
     command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 and done.stdout.strip() else INSTALLED.name
+    return done.stdout.strip() if done.returncode == 0 and done.stdout.strip() else tarball.name
 
 
 def _sources() -> Path:
@@ -335,18 +333,23 @@ def _sources() -> Path:
 
 def remembered_sha256(path: Path) -> str:
     """sha256 of a large file, computed once for each size and modification time."""
+    return _remembered(path, {"sha256": sha256_of_file})["sha256"]
+
+
+def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[str, str]:
+    """Facts of a large file by name, computed once for each size and modification time."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     memory = cache_folder("checksums") / f"{name}.json"
     known = read_facts(memory)
-    if known.get("stamp") == stamp and isinstance(known.get("sha256"), str):
-        return str(known["sha256"])
-    sha256 = sha256_of_file(path)
+    if known.get("stamp") == stamp and all(isinstance(known.get(fact), str) for fact in facts):
+        return {fact: str(known[fact]) for fact in facts}
+    computed = {fact: compute(path) for fact, compute in facts.items()}
     make_directory(memory.parent)
     # Reading 150 MB would take a fraction of a second in every command. The record is replaced as a whole, so that two
     # concurrent writers never leave a mixed file.
     partial = memory.with_suffix(f".{os.getpid()}")
-    partial.write_text(json.dumps({"stamp": stamp, "sha256": sha256}))
+    partial.write_text(json.dumps({"stamp": stamp, **computed}))
     os.replace(partial, memory)
-    return sha256
+    return computed

@@ -98,6 +98,18 @@ def test_a_tarball_of_ones_own_is_used(no_apt, monkeypatch):
         source.local_source()
 
 
+def test_dpkg_is_asked_once_for_each_tarball(no_apt, monkeypatch):
+    tarball = no_apt / "installed.tar.xz"
+    asked = []
+    monkeypatch.setattr(source, "INSTALLED", tarball)
+    monkeypatch.setattr(source, "_installed_version", lambda path: asked.append(path) or f"6.12-{len(asked)}")
+    for number, content in enumerate((b"x", b"newer"), 1):
+        tarball.write_bytes(content)
+        expected = source.Source(tarball, f"6.12-{number}", hashlib.sha256(content).hexdigest())
+        assert [source.local_source() for _ in range(2)] == [expected] * 2
+    assert asked == [tarball, tarball]
+
+
 def test_a_damaged_tarball_is_a_clear_error(tmp_path):
     broken = tmp_path / "linux.tar.xz"
     broken.write_bytes(b"not xz")

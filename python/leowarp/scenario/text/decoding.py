@@ -132,6 +132,8 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
         tuple of names for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
     Raises ScenarioError: The message names the value and the rule that it breaks.
 
+    >>> from pathlib import Path
+    >>> from leowarp.scenario import schema
     >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
     1200000.0
     """
@@ -234,6 +236,7 @@ def _quantity(raw: Any, declared: Key) -> int | float:
 def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
     """The limit as (packets, bytes), of which one is None; both are None for an unlimited queue.
 
+    >>> from leowarp.scenario import schema
     >>> _queue("64 kB", keys(schema.Chain)["queue"][1])
     (None, 64000)
     """

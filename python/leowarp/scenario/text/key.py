@@ -182,6 +182,7 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     section: A dataclass whose fields were made by the functions above. Fields without a declaration are not keys.
     Returns: mapping of str to (str, Key). The result is read-only and cached, one per class.
 
+    >>> from leowarp.scenario import schema
     >>> keys(schema.Chain)["delay"][0]
     'delay_ns'
     """
