@@ -47,8 +47,8 @@ class Made:
         (its metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (the output of commands
         with `--json`), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Values whose
         name begins with `_` are not stored.
-    long: True if the result takes more than about ten seconds. If so, only this script makes the result again, and the
-        tests do not.
+    long: True if the result takes more than about ten seconds. Only this script, not the tests, makes such a result
+        again.
     """
 
     name: str

@@ -123,7 +123,7 @@ class Checker(ast.NodeVisitor):
         """The unit of an expression; None if its names give none.
 
         The unit of a sum, a choice or a list is the unit of its first part that has one. `visit_BinOp` and similar
-        methods compare the other parts with it.
+        methods compare this part with the other parts.
         """
         match node:
             case ast.Name(id=name):

@@ -95,7 +95,8 @@ impl Flows {
         }
     }
 
-    /// The measured flow, once it has begun. None if there are several flows and none was selected.
+    /// If `wanted` is None, the first flow is read, as long as the capture has only one flow. None if there are several
+    /// flows and none was selected.
     pub fn measured(&self) -> Option<(&Measured, &Flow)> {
         Some((self.measured.as_ref()?, self.flows.get(self.wanted.unwrap_or(0))?))
     }

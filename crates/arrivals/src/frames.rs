@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads the frames of pcap and pcapng files incrementally. Both byte orders are supported.
 //!
-//! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader deviates from them in one point:
-//! it skips pcapng blocks of other kinds than section, interface and packet without reading them, including the length
-//! at their end.
+//! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader deviates from the drafts in one
+//! point: it skips pcapng blocks of other kinds than section, interface and packet without reading them, including the
+//! length at their end.
 
 use crate::error::{Error, Result};
 use crate::skips::Reason;

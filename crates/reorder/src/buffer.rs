@@ -19,7 +19,8 @@ pub struct BufferDensity {
     pub threshold_pkts: u32,
     /// Occupancies, and the number of arrivals with each occupancy. The occupancy is the number of packets in the
     /// buffer just after an arrival, including the arrival itself if it is early. The list is sorted by occupancy. The
-    /// list contains only occupancies that occur. Implements RFC 5236, 3.10 (buffer-occupancy frequency).
+    /// list contains only occupancies that occur.
+    /// Implements RFC 5236, 3.10 (buffer-occupancy frequency).
     pub counts: Vec<(u32, u64)>,
     /// N', the sum of the arrival counts in `counts`.
     pub pkts: u64,

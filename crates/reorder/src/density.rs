@@ -24,8 +24,11 @@ pub struct Density {
     pub threshold_pkts: u32,
     /// Displacements, and the number of packets with each displacement. The displacement is the receive index minus the
     /// number: positive for late packets, negative for early ones. The list is sorted by displacement. The list
-    /// contains only displacements that occur. Implements RFC 5236, 3 (early and late). Implements RFC 5236, 3.2 (out
-    /// of order). Implements RFC 5236, 3.5 (displacement frequency). Implements RFC 5236, 4 (reorder set).
+    /// contains only displacements that occur.
+    /// Implements RFC 5236, 3 (early and late).
+    /// Implements RFC 5236, 3.2 (out of order).
+    /// Implements RFC 5236, 3.5 (displacement frequency).
+    /// Implements RFC 5236, 4 (reorder set).
     pub counts: Vec<(i32, u64)>,
     /// N', the sum of the packet counts in `counts`.
     pub pkts: u64,
@@ -62,7 +65,8 @@ impl Density {
     }
 
     /// Probability that a packet arrives after at least `successors` packets that were sent later. This probability is
-    /// the sum of RD\[i\] from `successors` to D_T. None: no packets were counted. Implements RFC 5236, 9 (late share).
+    /// the sum of RD\[i\] from `successors` to D_T. None: no packets were counted.
+    /// Implements RFC 5236, 9 (late share).
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
         self.of_all(self.counts.iter().filter(|c| i64::from(c.0) >= i64::from(successors)).map(|c| c.1).sum())
     }
@@ -76,8 +80,10 @@ impl Density {
 ///
 /// When a packet leaves the window, the RFC assigns it a receive index. The receive index is the smallest unused number
 /// among the packets in the window and the packets that left the window early. In this implementation, the set of these
-/// numbers is kept sorted. Implements RFC 5236, 2 (complexity). Implements RFC 5236, 6 (stay-back). Implements RFC
-/// 5236, 7.1 (algorithm for RD).
+/// numbers is kept sorted.
+/// Implements RFC 5236, 2 (complexity).
+/// Implements RFC 5236, 6 (stay-back).
+/// Implements RFC 5236, 7.1 (algorithm for RD).
 #[derive(Debug, Clone)]
 pub struct DensityMeter {
     threshold_pkts: u32,

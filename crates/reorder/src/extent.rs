@@ -9,7 +9,8 @@ use crate::density::count;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extents {
     /// Extents, and the number of reordered packets with each extent. The list is sorted by extent. The list contains
-    /// only extents that occur. Implements RFC 4737, 4.2.4 (histogram of extents).
+    /// only extents that occur.
+    /// Implements RFC 4737, 4.2.4 (histogram of extents).
     pub counts: Vec<(u32, u64)>,
     /// Sum of the extents of all reordered packets.
     pub sum_pkts: u64,

@@ -69,7 +69,8 @@ struct Discontinuity {
 }
 
 /// Sequence discontinuities for which a packet may still be late. The discontinuities are sorted by arrival, and
-/// therefore also by number. Implements RFC 4737, 6 (stored discontinuities).
+/// therefore also by number.
+/// Implements RFC 4737, 6 (stored discontinuities).
 #[derive(Debug, Clone, Default)]
 pub struct Discontinuities {
     recent: VecDeque<Discontinuity>,

@@ -106,8 +106,8 @@ impl Meter {
     }
 
     /// Returns the metrics of all arrivals so far. `sent_pkts` is the number of packets sent in the sequence, if known.
-    /// If it is None, losses after the last arrival are not counted. Without a first number, losses before the smallest
-    /// number are not counted either.
+    /// If `sent_pkts` is None, losses after the last arrival are not counted. Without a first number, losses before the
+    /// smallest number are not counted either.
     /// Implements RFC 5236, 7 (up to date).
     pub fn finish(self, sent_pkts: Option<u64>) -> Reordering {
         let received_pkts = self.runs.pkts;

@@ -12,7 +12,8 @@ const NONE: u64 = u64::MAX;
 
 /// The numbers in the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. The chunks are stored in
 /// a ring, which grows to the size of the window at most. A block is cleared when a number of a later cycle enters it.
-/// A jump of any distance therefore costs nothing. Implements RFC 4737, 6 (missing numbers).
+/// A jump of any distance therefore costs nothing.
+/// Implements RFC 4737, 6 (missing numbers).
 #[derive(Debug, Clone)]
 pub struct Recent {
     blocks: Vec<Block>,

@@ -39,7 +39,8 @@ impl Runs {
     }
 
     /// (q / a) / (a / x). The ratio is 1 if all runs are equally long. None: no run has ended, or no packet is in
-    /// order. Implements RFC 4737, 4.6.3 (ratios of runs).
+    /// order.
+    /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn variability_ratio(&self) -> Option<f64> {
         Some(self.weighted_mean_pkts()? / self.mean_pkts()?)
     }

@@ -16,7 +16,7 @@ pub struct Unwrap {
 }
 
 impl Unwrap {
-    /// Creates the state for fields with `bits` bits, 8 to 64. None: `bits` has another value.
+    /// Creates the state for fields with `bits` bits, 8 to 64. None: `bits` is not in this range.
     pub fn new(bits: u32) -> Option<Self> {
         (8..=64).contains(&bits).then_some(Self { bits, last: None })
     }

@@ -240,8 +240,9 @@ def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
 def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
     """Number of low in-order goodput bins ("dips") after 10 s, grouped by the event that preceded them.
 
-    There are three causes. "overflow": a data packet was dropped in the second before. "route change": otherwise, the
-    route changed in the 2 s before. "other": neither happened; an example is BBR's probing for the smallest RTT.
+    There are three causes. "overflow": a data packet was dropped in the second before. "route change": no packet was
+    dropped, but the route changed in the 2 s before. "other": neither happened; an example is BBR's probing for the
+    smallest RTT.
 
     share_of_median: 0 to 1. A bin is a dip if it is below this share of the median.
     Returns: Bins by cause; their sum is the number of dips.

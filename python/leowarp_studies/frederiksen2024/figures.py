@@ -93,7 +93,7 @@ def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
     for item in STUDY_FIGURES:
         # The caption is taken from the report, so that a figure has the same text in a study and in a run.
         caption, missing = FIGURES[item.name].caption, None
-        # A figure compares several runs. If one is missing, the figure would not show what its title says, so it is
+        # A figure compares several runs. If a run is missing, the figure would not show what its title says, so it is
         # left out.
         absent = [slug for slug in item.runs if slug not in views]
         if absent:

@@ -168,7 +168,7 @@ def _sections(
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures. If all runs of a group failed, it is left out.
+    """Inputs of claims and figures. A group is left out if all its runs failed.
 
     Returns frames: `flood` (sending pattern -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
         `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,

@@ -86,7 +86,7 @@ CLAIM_PARTS = {
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures. If all runs of a group failed, it is left out.
+    """Inputs of claims and figures. A group is left out if all its runs failed.
 
     Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (`Shape` by
         distribution), `counted` (`Counted` by (distribution, jitter in ms)).

@@ -11,8 +11,9 @@
 //! reader read all data, it would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait
 //! for its timer.
 //!
-//! The sender is the kernel's own TCP. Implements RFC 4737, 5 (resemblance to TCP). Implements RFC 4737, 6 (TCP-like
-//! streams).
+//! The sender is the kernel's own TCP.
+//! Implements RFC 4737, 5 (resemblance to TCP).
+//! Implements RFC 4737, 6 (TCP-like streams).
 
 use super::socket::{self, Address};
 use super::tcp_info;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages about connections between agent and host. They are frames of 16 bytes in little-endian order: `kind u32,
-//! number u32, value i64` (design/interfaces.md, section 4). A connection has two streams: stream 2n at the end that
-//! opened connection n, and stream 2n + 1 at the end that accepted this connection.
+//! Messages about connections between agent and host. The messages are frames of 16 bytes in little-endian order: `kind
+//! u32, number u32, value i64` (design/interfaces.md, section 4). A connection has two streams: stream 2n at the end
+//! that opened connection n, and stream 2n + 1 at the end that accepted this connection.
 
 use crate::base::error::{Error, Result};
 

@@ -53,7 +53,8 @@ pub struct Relay {
     to: IpAddr,
     listener: OwnedFd,
     listener_port: u16,
-    /// A bound socket that does not listen. A connection to it is refused, as by a machine on which no program listens.
+    /// A bound socket that does not listen. A connection to this socket is refused, as by a machine on which no program
+    /// listens.
     _closed: OwnedFd,
     closed_port: u16,
     /// Whether each end delays its acknowledgements; the end that opens connections is first.

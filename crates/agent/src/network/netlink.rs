@@ -143,14 +143,16 @@ impl Socket {
 
     /// Opens a socket that lists sockets (sock_diag(7)) of the calling thread's network namespace.
     ///
-    /// # Errors Same as [`Socket::open`].
+    /// # Errors
+    /// Same as [`Socket::open`].
     pub fn open_diag() -> Result<Self> {
         Self::open_family(libc::NETLINK_SOCK_DIAG)
     }
 
     /// Opens a socket for families with a name (genetlink) of the calling thread's network namespace.
     ///
-    /// # Errors Same as [`Socket::open`].
+    /// # Errors
+    /// Same as [`Socket::open`].
     pub fn open_generic() -> Result<Self> {
         Self::open_family(libc::NETLINK_GENERIC)
     }

@@ -439,8 +439,8 @@ impl Stream {
     }
 
     /// Records an arrival. If a packet that was sent later has already arrived, returns the reordering extent. The
-    /// extent is the distance to the earliest such arrival (RFC 4737, 4.2), which was itself in order. Implements RFC
-    /// 4737, 4.2.3 (extent).
+    /// extent is the distance to the earliest such arrival (RFC 4737, 4.2), which was itself in order.
+    /// Implements RFC 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
             Some(run) if number < run.1 + run.2 => {

@@ -48,8 +48,8 @@ impl Wires {
         }
     }
 
-    /// Whether taps are used. If so, all wires are read up to the same time, and poll(2) reports POLLPRI while links
-    /// have unread drops.
+    /// Whether taps are used. With taps, all wires are read up to the same time, and poll(2) reports POLLPRI while
+    /// links have unread drops.
     pub fn are_by_taps(&self) -> bool {
         matches!(self, Self::Taps(_))
     }

@@ -268,7 +268,7 @@ impl<'a> Player<'a> {
         ]
     }
 
-    /// Performs a task. Returns the time at which it is due again.
+    /// Performs a task. Returns the time at which the task is due again.
     fn carry_out(&mut self, t_ns: i64, what: Due) -> Result<Option<(i64, Due)>> {
         match what {
             Due::Queues => self.queues.sample(&mut self.queue_rows, &self.network, t_ns, self.infos.links())?,

@@ -46,7 +46,7 @@ pub struct Flow {
     pub packets_per_s: Option<f64>,
     /// Whether the destination answers pings. If false, `net.ipv4.icmp_echo_ignore_all` is set at the destination.
     pub replies: bool,
-    /// Whether a ping is a flood. The next request is then sent when the previous one is answered or after
+    /// Whether a ping is a flood. A flood sends the next request when the previous one is answered or after
     /// `interval_ns`, whichever comes first.
     #[serde(default)]
     pub flood: bool,

@@ -57,7 +57,8 @@ pub struct Setup {
     pub jitter_tables: Vec<JitterTable>,
     /// The workload.
     pub flows: Vec<Flow>,
-    /// Whether packets keep their initial path. If so, packets and routes carry the path's tag in the TOS field.
+    /// Whether packets keep their initial path. If packets keep it, packets and routes carry the path's tag in the TOS
+    /// field.
     pub source_routing: bool,
     /// Kernel parameters of the whole guest, by dotted name.
     pub sysctl: BTreeMap<String, String>,
