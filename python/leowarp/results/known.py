@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leowarp.base.layout import MANIFEST, SUMMARY
-from leowarp.results.run import Run
 
 if TYPE_CHECKING:
     from leowarp.metrics import Metrics
+    from leowarp.results.run import Run
+    from leowarp.results.run_tables import RunTables
     from leowarp.scenario import Plan
 
 MANY_FLOWS = 100
@@ -24,20 +25,16 @@ def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
     return run
 
 
-def numbers_to_draw(run: Run) -> Metrics:
-    """The numbers of a run, as in `run.numbers`. If there are many flows, the scalars are read from `summary.json`.
+def stored_scalars(run: RunTables) -> dict[str, Any] | None:
+    """The scalars of a run of many flows, from `summary.json`; None if they have to be computed.
 
-    The stored scalars are used only if the same sources and libraries wrote them, so the result is the same.
+    The stored scalars are used only if the same sources and libraries wrote them, so they are the same.
     """
-    from leowarp import metrics
-
     is_large = len(run.document.get("flows", ())) > MANY_FLOWS
-    if "numbers" not in vars(run) and is_large and is_of_these_sources(run):
-        known(run, run.plan, metrics.metrics(run.tables, run.plan, summary=run.summary))
-    return run.numbers
+    return run.summary if is_large and is_of_these_sources(run) else None
 
 
-def is_of_these_sources(run: Run) -> bool:
+def is_of_these_sources(run: RunTables) -> bool:
     """Whether the current sources and libraries made the run; False if it is not complete."""
     from leowarp.trace.manifest import library_versions
     from leowarp.version import sources

@@ -18,7 +18,7 @@ Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 """A claim with several parts may hold partly. "Cannot be told" does not count against the study."""
 
 Sample = Mapping[str, Any]
-"""One sample. The mapping has either runs by name (`RunView`), or data sets by name if the study has many runs."""
+"""One sample. The mapping has either runs by name (`Run`), or data sets by name if the study has many runs."""
 
 
 @dataclass(frozen=True)
