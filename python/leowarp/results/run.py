@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from leowarp.metrics import LinkValues, Tables
+    from leowarp.metrics import LinkValues, Metrics, Tables
+    from leowarp.scenario import Plan
     from leowarp.timeline.channel import Realisation
 
 
@@ -61,8 +62,8 @@ class Run(RunTables):
     def of_flow(self, flow: int | str) -> Run:
         """The same run with a flow chosen: figures show only this flow. Tables have all flows."""
         found = object.__new__(Run)
-        # What is read or computed for one flow is then known for all. Otherwise each of 2,000 flows would have a list
-        # of 2,000 names.
+        # All flows share the values that one of them has read or computed. Otherwise each of 2,000 flows would have a
+        # list of 2,000 names.
         found.__dict__ = self.__dict__
         found._chosen_flow = self.flow_number(flow)
         return found
@@ -394,6 +395,12 @@ class Run(RunTables):
 
     def _repr_html_(self) -> str:
         return inline((self,))
+
+
+def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
+    """The run with this plan and these numbers, which the caller already has, so that they are not read again."""
+    vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
+    return run
 
 
 def inline(runs: Sequence[Run]) -> str:

@@ -13,7 +13,6 @@ from leowarp.base.layout import MANIFEST, METRICS, PLAN, ROUTES, SUMMARY, TIMELI
 from leowarp.base.metadata import decode_metadata
 from leowarp.base.recorded import read_manifest, read_summary, refuse_changed, refuse_incomplete, refuse_strange
 from leowarp.base.spelling import one_of
-from leowarp.results.known import stored_scalars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +20,11 @@ if TYPE_CHECKING:
 
     from leowarp.metrics import Metrics, Tables
     from leowarp.scenario import Plan
+
+
+MANY_FLOWS = 100
+"""From this number of flows on, the scalars that were stored when the run was made are used. Computing them takes 6 ms
+per flow."""
 
 
 class RunTables:
@@ -62,7 +66,7 @@ class RunTables:
         """
         from leowarp import metrics
 
-        return metrics.metrics(self.tables, self.plan, summary=stored_scalars(self))
+        return metrics.metrics(self.tables, self.plan, summary=_stored_scalars(self))
 
     @cached_property
     def plan(self) -> Plan:
@@ -317,3 +321,21 @@ class RunTables:
             for place, column in ((0, "from"), (1, "to"), (2, "kind")):
                 frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
         return frame
+
+
+def _stored_scalars(run: RunTables) -> dict[str, Any] | None:
+    """The scalars of a run of many flows, if the same sources and libraries wrote them; None if they have to be
+    computed."""
+    is_large = len(run.document.get("flows", ())) > MANY_FLOWS
+    return run.summary if is_large and is_of_these_sources(run) else None
+
+
+def is_of_these_sources(run: RunTables) -> bool:
+    """Whether the current sources and libraries made the run; False if it is not complete."""
+    from leowarp.trace.manifest import library_versions
+    from leowarp.version import sources
+
+    if not ((run.path / MANIFEST).exists() and (run.path / SUMMARY).exists()):
+        return False
+    ours = {"package_sha256": sources()["package_sha256"], "python": library_versions()}
+    return {name: run.manifest.get(name) for name in ours} == ours

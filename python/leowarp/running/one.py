@@ -45,8 +45,7 @@ def run(
     """
     # Imports are here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace
-    from leowarp.results.known import known
-    from leowarp.results.run import Run
+    from leowarp.results.run import Run, known
     from leowarp.scenario import plan_of
 
     plan = plan_of(scenario, set, kernel)

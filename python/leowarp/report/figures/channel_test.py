@@ -50,12 +50,16 @@ def view(run_path):
     t_ns = np.arange(0, END_S * SECOND + 1, SECOND // 20)
     sockets = pd.DataFrame({"t_ns": t_ns, "flow": 0, "bytes_received": t_ns / 8000.0})
     run.__dict__["tables"] = SimpleNamespace(
-        has=lambda name: True, of_flow=lambda name, flow: sockets, sockets=sockets, channels=None
+        has=lambda name: True,
+        of_flow=lambda name, flow: sockets,
+        sockets=sockets,
+        channels=None,
+        virtual_ns=END_S * SECOND,
     )
     link = {"a": "satellite", "b": "terminal", "offered_pkts": 110, "dropped_queue_pkts": 7, "dropped_down_pkts": 3,
             "dropped_loss_pkts": 25}  # fmt: skip
     run.__dict__["numbers"] = SimpleNamespace(
-        end_ns=END_S * SECOND, route_changes=pd.DataFrame({"t_ns": [SECOND]}), links=pd.DataFrame([link])
+        route_changes=pd.DataFrame({"t_ns": [SECOND]}), links=pd.DataFrame([link])
     )
     return run
 
@@ -85,11 +89,11 @@ def test_runs_without_a_mobile_channel_have_no_such_figure(run_dir):
     assert channel_section(Run(run_dir, complete=False), "") == ""
 
 
-def test_a_path_that_cannot_change_has_no_figures_of_changes(view, run_dir):
+def test_a_path_that_cannot_change_has_no_figures_of_changes(view, run_dir, monkeypatch):
     of_changes = [name for name, kind in FIGURES.items() if kind.shows == "changes"]
     assert of_changes == ["cwnd", "srtt", "packets", "queues_change"]
     assert all(FIGURES[name].concerns([Run(run_dir, complete=False)]) for name in of_changes)
-    view.__dict__["changes"] = pd.DataFrame({"t_ns": []})
+    monkeypatch.setattr(Run, "changes", property(lambda run: pd.DataFrame({"t_ns": []})))
     assert not any(FIGURES[name].concerns([view]) for name in of_changes)
 
 
@@ -119,7 +123,7 @@ def test_another_channel_than_the_timeline_says_is_not_shown(view, run_path, tmp
     other = json.dumps(harq | {"loss_ratio": harq["loss_ratio"] + 1e-6})
     pq.write_table(table.replace_schema_metadata({"harq": other}), path / layout.TIMELINE)
     run = Run(path, complete=False)
-    run.__dict__["numbers"] = view.numbers
+    run.__dict__.update(numbers=view.numbers, tables=view.tables)
     with pytest.raises(TraceError, match="its timeline has another"):
         figure(run, "channel")
     assert "its timeline has another" in channel_section(run, "")

@@ -18,9 +18,7 @@ def view(*changes, end_s=100):
     frame = pd.DataFrame(
         [(t_s * S, late, lost) for t_s, late, lost in changes], columns=["t_ns", "late_pkts", "lost_pkts"]
     )
-    made = SimpleNamespace(changes=frame, run=object(), flow=None, tcp_flows=[0], is_access=False)
-    made.metrics = SimpleNamespace(end_ns=end_s * S)
-    return made
+    return SimpleNamespace(changes=frame, tcp_flows=[0], plan=SimpleNamespace(medium=None), end_ns=end_s * S)
 
 
 def test_what_most_runs_have_goes_before_what_was_worst_in_one():

@@ -60,19 +60,23 @@ def test_bands_are_the_quantiles_over_the_flows_that_have_a_value():
     assert list(axes.lines[0].get_ydata()) == [5.5, 2.0, 2.0]
 
 
-def test_without_a_change_of_any_flows_route_the_message_speaks_of_all(run_dir):
-    run = Run(run_dir, complete=False)
+def with_changes(monkeypatch, *pairs):
+    """Gives runs these route changes; each is given as (run, frame)."""
+    monkeypatch.setattr(Run, "changes", property(lambda self: next(frame for run, frame in pairs if run is self)))
+
+
+def test_without_a_change_of_any_flows_route_the_message_speaks_of_all(run_dir, monkeypatch):
+    run = Run(run_dir)
     views = [run.of_flow(0), run.of_flow(0)]
-    for view in views:
-        view.__dict__["changes"] = view.changes[:0]
+    with_changes(monkeypatch, *((view, run.changes[:0]) for view in views))
     with pytest.raises(TraceError, match="the route of none of these 2 flows changed"):
         cwnd_around_changes(views)
 
 
-def test_a_change_of_one_flows_route_is_shown_though_that_of_the_first_never_changed(run_dir):
-    run = Run(run_dir, complete=False)
+def test_a_change_of_one_flows_route_is_shown_though_that_of_the_first_never_changed(run_dir, monkeypatch):
+    run = Run(run_dir)
     still, moved = run.of_flow(0), run.of_flow(0)
-    still.__dict__["changes"] = run.changes[:0]
+    with_changes(monkeypatch, (still, run.changes[:0]), (moved, run.changes))
     assert hardest_hit([still, moved]) is moved
     drawn = cwnd_around_changes([still, moved])
     assert any("change at 20 s" in axes.get_title() for axes in drawn.axes)
@@ -81,8 +85,10 @@ def test_a_change_of_one_flows_route_is_shown_though_that_of_the_first_never_cha
 def test_late_packets_rank_flows_before_lost_ones_wherever_flows_are_chosen(run_dir, monkeypatch):
     run = Run(run_dir, complete=False)
     lossy, overtaken = run.of_flow(0), run.of_flow(0)
-    lossy.__dict__["changes"] = run.changes.assign(late_pkts=1, lost_pkts=100)
-    overtaken.__dict__["changes"] = run.changes.assign(late_pkts=5, lost_pkts=0)
+    with_changes(
+        monkeypatch, (lossy, run.changes.assign(late_pkts=1, lost_pkts=100)),
+        (overtaken, run.changes.assign(late_pkts=5, lost_pkts=0)),
+    )  # fmt: skip
     monkeypatch.setattr(manyflows, "MOST_LINES", 1)
     assert hardest_hit([lossy, overtaken]) is overtaken
     (column,) = columns_of([lossy, overtaken], 1)

@@ -18,8 +18,8 @@ from leowarp.report import figure, html, write_comparison, write_report
 from leowarp.report.figures.drawing import Drawing, draw_all
 from leowarp.report.pages import interactive
 from leowarp.report.pages import page as pages
-from leowarp.results import known as known_run
-from leowarp.results.run import Run
+from leowarp.results import run_tables
+from leowarp.results.run import Run, known
 from support.policies import demand_policy
 
 # Each of these tests draws whole pages.
@@ -304,14 +304,14 @@ def test_a_run_that_is_known_is_not_read_again(run_dir, monkeypatch):
     read = Run(run_dir)
     plan, numbers = read.plan, read.numbers
     monkeypatch.setattr("leowarp.metrics.read_tables", lambda path: pytest.fail("its tables were read"))
-    assert write_report(known_run.known(Run(run_dir), plan, numbers), figures=["goodput_cdf"]).exists()
+    assert write_report(known(Run(run_dir), plan, numbers), figures=["goodput_cdf"]).exists()
 
 
 def test_scalars_of_a_run_of_many_flows_are_taken_from_it_only_if_these_sources_wrote_them(run_dir, monkeypatch):
-    monkeypatch.setattr(known_run, "MANY_FLOWS", 0)
+    monkeypatch.setattr(run_tables, "MANY_FLOWS", 0)
     written = Run(run_dir).numbers.summary | {"name": "as written"}
     monkeypatch.setattr(Run, "summary", property(lambda self: written))
-    monkeypatch.setattr(known_run, "is_of_these_sources", lambda run: False)
+    monkeypatch.setattr(run_tables, "is_of_these_sources", lambda run: False)
     assert Run(run_dir).numbers.summary["name"] != "as written"
-    monkeypatch.setattr(known_run, "is_of_these_sources", lambda run: True)
+    monkeypatch.setattr(run_tables, "is_of_these_sources", lambda run: True)
     assert Run(run_dir).numbers.summary is written
