@@ -22,16 +22,10 @@ def page_text(
 ) -> str:  # fmt: skip
     """The page as HTML.
 
-    Parameters
-    ----------
-    command : str
-        The command that repeats the exam.
-    beside : mapping of str to dict
-        Results of `Exam.document` for other algorithms, by algorithm, for the table.
-    baseline : dict, optional
-        Document of an earlier exam with which this one is compared.
-    figures : mapping of str to str
-        SVG of each case, by the name of the case.
+    command: The command that repeats the exam.
+    beside: Results of `Exam.document` for other algorithms, by algorithm, for the table.
+    baseline: Document of an earlier exam with which this one is compared.
+    figures: SVG of each case, by the name of the case.
     """
     counts = ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict}</span>' for verdict, number in exam.counts.items()

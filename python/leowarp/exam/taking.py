@@ -35,31 +35,16 @@ def take(
 ) -> Exam:  # fmt: skip
     """Take the exam. Runs that exist already are kept.
 
-    Parameters
-    ----------
-    subject : Subject
-    out : path, optional
-        Directory of the exam; default: `exams/<algorithm>`.
-    only : sequence of str
-        Names of cases or suites; empty: all cases.
-    at_once : int, optional
-        Number of runs at the same time; default: the number of usable cores.
-    progress : bool or callable
-        See `run_study`.
-    trust : bool
-        True to allow a kernel and modules that a file names.
-    maker : Maker
-        As for `run_study`.
-    seeds : int
-        Number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is one larger. The
+    out: Directory of the exam; default: `exams/<algorithm>`.
+    only: Names of cases or suites; empty: all cases.
+    at_once: Number of runs at the same time; default: the number of usable cores.
+    progress: See `run_study`.
+    trust: True to allow a kernel and modules that a file names.
+    maker: As for `run_study`.
+    seeds: Number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is one larger. The
         verdicts are those of the scenarios' own seeds.
-
-    Raises
-    ------
-    ScenarioError
-        If the algorithm, the kernel or a case does not exist, or if a module does not compile.
-    HostError
-        If the machine lacks something. Runs that are complete are kept.
+    Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
+    Raises HostError if the machine lacks something. Runs that are complete are kept.
     """
     chosen = cases(only)
     folder = Path(out) if out is not None else Path("exams") / subject.algorithm
@@ -95,15 +80,8 @@ def take(
 def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Plan]:
     """Runs of a case by name: `<case>`, and `<case>.control` if the case has one.
 
-    Parameters
-    ----------
-    seed_offset : int
-        Number that is added to the scenario's `run.seed`.
-
-    Raises
-    ------
-    ScenarioError
-        If the kernel does not have the algorithm, or if its name is not allowed.
+    seed_offset: Number that is added to the scenario's `run.seed`.
+    Raises ScenarioError if the kernel does not have the algorithm, or if its name is not allowed.
     """
     algorithms = {case.key: subject.algorithm}
     if case.control is not None:

@@ -28,10 +28,7 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
     ACKs clock a window out in rows, at the link's rate, with pauses between them. A burst in a pause loses nothing and
     is not seen. Were segments sent evenly, bursts would be longer; the note has both lengths.
 
-    Parameters
-    ----------
-    access : Access
-        For the capacity, which the transfer bounds from below alone.
+    access: For the capacity, which the transfer bounds from below alone.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not told.all():

@@ -34,13 +34,7 @@ this much."""
 class Told:
     """Estimates from one recording.
 
-    Attributes
-    ----------
-    source : str
-    description : Description or None
-        Schedule of its delays; None: there is none.
-    estimates : tuple of Estimate
-    untold : tuple of Untold
+    description: Schedule of its delays; None: there is none.
     """
 
     source: str
@@ -53,11 +47,7 @@ class Told:
 class Fit:
     """Parameters of a profile from some recordings.
 
-    Attributes
-    ----------
-    profile : str
-    recordings : tuple of Told
-        Estimates from each recording.
+    recordings: Estimates from each recording.
     """
 
     profile: str
@@ -106,19 +96,10 @@ _FITTED = (
 def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", access: Access | None = None) -> Fit:
     """Estimate the profile's parameters as far as recordings determine them.
 
-    Parameters
-    ----------
-    measurements : sequence of Measurement
-        Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
-    profile : str
-        Profile whose keys are estimated.
-    access : Access, optional
-        Initial values of the search; default: the profile's own values.
-
-    Raises
-    ------
-    ScenarioError
-        If no recording determines any key: it is too short, or nothing follows a schedule.
+    measurements: Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
+    profile: Profile whose keys are estimated.
+    access: Initial values of the search; default: the profile's own values.
+    Raises ScenarioError if no recording determines any key: it is too short, or nothing follows a schedule.
     """
     start = dataclasses.replace(access or _start(profile), profile=profile)
     told = tuple(_told(one, start) for one in measurements)

@@ -35,12 +35,8 @@ _SPACING_NS = 4_000_000_000
 def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
     """`handover_min` and `handover_max` of a hold, by matching median and deciles of the peaks with the profile's.
 
-    Parameters
-    ----------
-    probes : Slotted
-        Probes of round trips.
-    access : Access
-        Profile with the fitted jitter and outages: outages remove probes from the peaks.
+    probes: Probes of round trips.
+    access: Profile with the fitted jitter and outages: outages remove probes from the peaks.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
@@ -79,15 +75,8 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
     Each of the two is tested at half of 5 %, so that both hold in 95 of 100 cases. The jitter alone makes peaks differ:
     narrow ranges of holds cannot be told from none, which a resampling of the peaks would not show.
 
-    Parameters
-    ----------
-    over_hold_ns : float64 array
-        Peaks of the profile over holds of one length, less that length.
-
-    Returns
-    -------
-    float64 array of shape (2, 2)
-        Lower ends of both, then upper ends.
+    over_hold_ns: Peaks of the profile over holds of one length, less that length.
+    Returns: float64 array of shape (2, 2). Lower ends of both, then upper ends.
     """
     rng = np.random.default_rng(1)
     width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))

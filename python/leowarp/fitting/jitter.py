@@ -69,14 +69,10 @@ def simulated_ns(
 ) -> NDArray[np.float64]:  # fmt: skip
     """Delays of probes with only the profile's jitter and frames: no base, handovers or losses.
 
-    Parameters
-    ----------
-    t_ns : int64 array of shape (n,)
-        Ascending.
-    ways : tuple of str
-        "up", "down" or both, in the order in which a probe passes the directions.
-    slots_ns : int64 array of shape (m,)
-        Beginnings of slots, each of which has a jitter of its own with `jitter_spread`.
+    t_ns: int64 array of shape (n,). Ascending.
+    ways: "up", "down" or both, in the order in which a probe passes the directions.
+    slots_ns: int64 array of shape (m,). Beginnings of slots, each of which has a jitter of its own with
+        `jitter_spread`.
     """
     at_ns = t_ns
     for way in ways:
@@ -89,13 +85,8 @@ def simulated_ns(
 def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
     """Means, spread over slots, shape, and with dense probes steps, of the jitter in the directions of the series.
 
-    Parameters
-    ----------
-    probes : Slotted
-    access : Access
-        Initial values of the search.
-    ways : tuple of str
-        Directions as in `simulated_ns`: both for round trips.
+    access: Initial values of the search.
+    ways: Directions as in `simulated_ns`: both for round trips.
     """
     chosen = _chosen(probes)
     taken = dataclasses.replace(

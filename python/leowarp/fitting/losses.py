@@ -45,14 +45,9 @@ _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
     """Loss of round trips: outside reconfigurations it is isolated loss, around them outages.
 
-    Parameters
-    ----------
-    probes : Slotted
-        Probes of round trips.
-    access : Access
-        Profile that gives the reach of outages.
-    counted : bool
-        True if the recording lists lost probes; a table of replies alone does not.
+    probes: Probes of round trips.
+    access: Profile that gives the reach of outages.
+    counted: True if the recording lists lost probes; a table of replies alone does not.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
@@ -219,12 +214,8 @@ def _longest(
 ) -> float:  # fmt: skip
     """Logarithm of the `outage_max` with which the run of this rank is no longer than `length` as often as `quantile`.
 
-    Parameters
-    ----------
-    length : float
-        Logarithm of the length of the recording's run.
-    times : int
-        Reconfigurations of the recording.
+    length: Logarithm of the length of the recording's run.
+    times: Reconfigurations of the recording.
     """
     tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])
     rng = np.random.default_rng(1)

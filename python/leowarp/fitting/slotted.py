@@ -20,15 +20,9 @@ FEWEST_PROBES = 8
 class Slotted:
     """Probes by slots.
 
-    Attributes
-    ----------
-    series : Series
-        Number of probes, lost ones included.
-    schedule : Schedule
-    slot : int64 array of shape (n,)
-        Number of each probe's slot, from 0.
-    clear : bool array of shape (n,)
-        Answered, and at least 1 s from either end of its slot.
+    series: Number of probes, lost ones included.
+    slot: int64 array of shape (n,). Number of each probe's slot, from 0.
+    clear: bool array of shape (n,). Answered, and at least 1 s from either end of its slot.
     """
 
     series: Series
@@ -62,10 +56,7 @@ class Slotted:
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Numbers of the slots with enough probes, and the minimum of some delays of these probes in each.
 
-        Parameters
-        ----------
-        delay_ns : float64 array of shape (n,)
-            Delays of the recording, or of a simulation at its times.
+        delay_ns: float64 array of shape (n,). Delays of the recording, or of a simulation at its times.
         """
         slots, starts, counts = np.unique(self.slot[self.clear], return_index=True, return_counts=True)
         least_ns = np.minimum.reduceat(delay_ns[self.clear], starts)

@@ -39,8 +39,6 @@ def packets_from_captures(
     Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments have no
     counterpart.
 
-    Notes
-    -----
     A connection is identified by both addresses and ports. If it is opened twice in a capture, it counts as one. Flows
     are numbered in the order of their first segment at the source. The entry `flows` of the metadata names their ends.
     """

@@ -40,20 +40,11 @@ _MISSING = {
 class Row:
     """One quantity of one recording, compared with the guest's.
 
-    Attributes
-    ----------
-    quantity : str
-    count : int
-        Samples of the recording's second half, with which all are compared.
-    quantiles : dict of str to tuple of float
-        Of that half and of each medium, 10, 50 and 90 %; empty where there are no samples.
-    distances : dict of str to float
-        Kolmogorov-Smirnov distance of each medium from that half.
-    floor : float or None
-        That of the first half, which the profile was fitted to.
-    noise : float
-        In 95 of 100 cases, the distance of independent samples of one distribution is below this.
-    verdict : str
+    count: Samples of the recording's second half, with which all are compared.
+    quantiles: Of that half and of each medium, 10, 50 and 90 %; empty where there are no samples.
+    distances: Kolmogorov-Smirnov distance of each medium from that half.
+    floor: That of the first half, which the profile was fitted to.
+    noise: In 95 of 100 cases, the distance of independent samples of one distribution is below this.
     """
 
     quantity: str
@@ -69,15 +60,7 @@ class Row:
 class Validated:
     """Comparison of a recording with the guest.
 
-    Attributes
-    ----------
-    name : str
-    source : str
-    rows : tuple of Row
-    fit : Fit or None
-    notes : tuple of str
-    samples : dict of str to Samples
-        Samples of recording and media, for figures.
+    samples: Samples of recording and media, for figures.
     """
 
     name: str
@@ -92,12 +75,7 @@ class Validated:
 class Skipped:
     """A recording that was not compared.
 
-    Attributes
-    ----------
-    name : str
-    why : str
-    fetch : str or None
-        Command that fetches the recording.
+    fetch: Command that fetches the recording.
     """
 
     name: str
@@ -129,30 +107,16 @@ def validate(
 
     It is made over a replay of that half, over the profile fitted to the first half, and over the default profile.
 
-    Parameters
-    ----------
-    recordings : sequence of str
-        Files, or names of `PUBLIC`.
-    folder : Path
-        Folder that gets a subfolder for each recording, with scenarios and runs.
-    recordings_folder : Path
-        Folder that is searched for public recordings.
-    columns : tuple of str, optional
-        Columns of files without a header.
-    received : bool
-        True if times in such files are those of replies.
-    profile : str
-        Profile whose values files are compared with; public recordings have their own.
-    longest_ns : int, optional
-        Length of the runs; default: that of the recording.
-    tell : function
-        Called with a description of each step.
-
-    Returns
-    -------
-    list of Validated or Skipped
-        Comparisons in the order of `recordings`. A recording that is missing or has no usable data is skipped, with the
-        reason.
+    recordings: Files, or names of `PUBLIC`.
+    folder: Folder that gets a subfolder for each recording, with scenarios and runs.
+    recordings_folder: Folder that is searched for public recordings.
+    columns: Columns of files without a header.
+    received: True if times in such files are those of replies.
+    profile: Profile whose values files are compared with; public recordings have their own.
+    longest_ns: Length of the runs; default: that of the recording.
+    tell: Called with a description of each step.
+    Returns: Comparisons in the order of `recordings`. A recording that is missing or has no usable data is skipped,
+        with the reason.
     """
     given: list[_Given | Skipped] = [_read(one, recordings_folder, columns, received, profile) for one in recordings]
     by_link: dict[str, list[Measurement]] = {}

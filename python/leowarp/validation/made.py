@@ -80,10 +80,7 @@ def samples_of(
 ) -> Samples:  # fmt: skip
     """Run the measurement over a medium, and return its result.
 
-    Parameters
-    ----------
-    schedule : Schedule or None
-        Schedule of the recording, which a replay has too; a profile has its own.
+    schedule: Schedule of the recording, which a replay has too; a profile has its own.
     """
     text, source, destination = medium
     flow = 'congestion_control = "cubic"'

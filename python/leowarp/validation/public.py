@@ -17,26 +17,13 @@ _RAW = "https://raw.githubusercontent.com"
 class Public:
     """A recording that can be fetched.
 
-    Attributes
-    ----------
-    name : str
-    repository : str
-        ``owner/name`` on github.com.
-    commit : str
-    path : str
-        In the repository.
-    licence : str
-        Licence as stated in the repository.
-    sha256 : str
-    link : str
-        Recordings of the same link, which may share a fit, have the same word here.
-    about : str
-    columns : tuple of str or None
-        Description of its columns, if it has no header.
-    received : bool
-        True if its times are those of replies.
-    profile : str
-        Profile whose values it is compared with.
+    repository: ``owner/name`` on github.com.
+    path: In the repository.
+    licence: Licence as stated in the repository.
+    link: Recordings of the same link, which may share a fit, have the same word here.
+    columns: Description of its columns, if it has no header.
+    received: True if its times are those of replies.
+    profile: Profile whose values it is compared with.
     """
 
     name: str

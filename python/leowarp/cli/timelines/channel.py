@@ -123,10 +123,7 @@ def level_rows(channel: MobileChannel) -> list[Row]:
 def fade_rows(channel: MobileChannel) -> list[Row]:
     """Rows about fades below some levels: Es/N0 at the level, crossings per second, mean duration.
 
-    Returns
-    -------
-    list of (level, Es/N0, crossings per second, mean duration)
-        One row for each of `FADE_LEVELS_DB` in the statistics; the duration is None if there was no fade.
+    Returns: One row for each of `FADE_LEVELS_DB` in the statistics; the duration is None if there was no fade.
     """
     by_level: dict[float, dict[str, Any]] = {}
     for row in channel.statistics.to_pylist():

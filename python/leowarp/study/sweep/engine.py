@@ -181,17 +181,10 @@ def run_study(
 def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
     """Make runs that have nothing in common except their study, in the same way as `run_study`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the study.
-    label : str
-        Column of the results with the names of the runs.
-    plans : mapping of str to Plan
-        Plans by name; no two of them may be equal.
-    out : path
-        Directory of the study. It also keeps all run directories.
-    options : Options
+    name: Name of the study.
+    label: Column of the results with the names of the runs.
+    plans: Plans by name; no two of them may be equal.
+    out: Directory of the study. It also keeps all run directories.
     """
     planned = [
         PlannedRun(number, Combination({label: key}, {label: key}, plan), plan.run.seed)
