@@ -56,7 +56,6 @@ def page_text(
 
 
 def _failures(exam: Exam) -> str:
-    """A box with the failed cases; empty if there are none."""
     items = "".join(
         f'<li><a href="#case-{each.case.key}">{each.case.key}</a>: {html.text(each.case.title)}. '
         f"{html.text(_told(exam, each))}</li>"

@@ -90,7 +90,6 @@ def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Pl
 
 
 def _of_seed(role: str, number: int) -> str:
-    """Name of a run with a further seed."""
     return f"{role}.seed-{number}" if number else role
 
 
@@ -113,7 +112,6 @@ def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Pla
 
 
 def _made(done: StudyResult) -> dict[str, Path | LeowarpError]:
-    """The directory of each run by name, or the reason why there is none."""
     rows = done.table(["case", "run_id"]).to_pylist()
     runs = done.path / RUNS
     return {row["case"]: done.failures.get(row["run_id"], runs / row["run_id"]) for row in rows}

@@ -121,7 +121,6 @@ def _start(profile: str) -> Access:
 
 
 def _told(measurement: Measurement, access: Access) -> Told:
-    """Estimates of an access profile from one recording."""
     estimates: list[Estimate] = []
     untold: list[Untold] = []
     description = None

@@ -163,7 +163,6 @@ def _outages(
 
 
 def _isolated(estimates: list[Estimate]) -> float:
-    """Isolated loss of round trips."""
     one_way = next(one.value for one in estimates if one.key == "residual_loss")
     assert not isinstance(one_way, tuple | str), "of one number"
     return 1.0 - (1.0 - one_way) ** 2

@@ -76,7 +76,6 @@ def _captured_at(capture: Any) -> CapturedAt | None:
 
 
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
-    """Warnings about the result."""
     counts, notes = this.counts, []
     # The reason is recognised by the text that the crate uses.
     if any(" cut off by the end" in skip.why for skip in this.skipped):

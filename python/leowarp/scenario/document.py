@@ -249,13 +249,11 @@ def _read_file(path: Path) -> Node:
 # Both results are cached, because a study reads the same file for each combination. Treat the results as read-only.
 @lru_cache(maxsize=4)
 def _values(text: str) -> Mapping[str, Any]:
-    """Values of a TOML text."""
     return tomltext.loads(text)
 
 
 @lru_cache(maxsize=4)
 def _lines(text: str) -> Mapping[KeyPath, int]:
-    """Line of each key of a TOML text, from 1."""
     return key_lines(text)
 
 

@@ -129,7 +129,6 @@ def _plan_text(job: Job) -> str:
 
 
 def _is_made(target: Path, plan: str) -> bool:
-    """Whether the directory contains a complete run of exactly this plan."""
     if recorded.why_incomplete(target) is not None:
         return False
     # Texts are compared, not hashes: both texts exist, and a user can look at a difference.

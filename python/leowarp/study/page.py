@@ -94,7 +94,6 @@ def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
-    """The counts as coloured HTML, such as `6 hold, 1 partly`."""
     count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in CLASSES}
     return ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict if number == 1 else PLURALS.get(verdict, verdict)}</span>'
@@ -148,7 +147,6 @@ def _shortened(measured: str) -> str:
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
-    """HTML with the figures, and with the reasons why others were not drawn."""
     # The page links to the figures instead of containing them: a study has about a dozen, each in three formats.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")

@@ -287,7 +287,6 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
 
 
 def _text(end: tuple[bytes, int]) -> str:
-    """Address and port as text, with IPv6 addresses in brackets (RFC 5952, 6)."""
     import ipaddress
 
     address = ipaddress.ip_address(end[0])

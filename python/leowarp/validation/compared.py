@@ -156,7 +156,6 @@ def _read(
 
 
 def _why(error: LeowarpError) -> str:
-    """An error as one line."""
     return error.message if error.hint is None else f"{error.message} ({error.hint})"
 
 

@@ -38,7 +38,6 @@ def pairs_of(run: Run, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
 
 
 def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
-    """The data of one pair in `pairs_of`."""
     routes = pair_routes(run.tables, pair)
     paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), run.end_ns]
     distinct: dict[tuple[tuple[str, ...], int | None], int] = {}

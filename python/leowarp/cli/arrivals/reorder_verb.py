@@ -70,7 +70,6 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
 
 
 def _say_skipped(skipped: list[Skip]) -> None:
-    """One line on stderr about skipped content, if there is any."""
     from leowarp import reordering
     from leowarp.cli.output import note
 
@@ -115,7 +114,6 @@ def _seconds(flow: Flow) -> str | None:
 
 
 def _print_tables(measured: Measured, file: str) -> None:
-    """All metrics of a sequence: scalars, then RD, RBD and n-reordering."""
     from leowarp.cli.output import print_table
 
     result = measured.reordering
@@ -205,12 +203,10 @@ def _text(value: Any) -> str | None:
 
 
 def _name(file: str) -> str:
-    """Name of the file in titles."""
     return "standard input" if file == "-" else Path(file).name
 
 
 def _flow_text(flow: Flow) -> str:
-    """Text about a flow: its number, ends and protocol."""
     from leowarp.reordering.captures import described
 
     return f"flow {described(flow)}"

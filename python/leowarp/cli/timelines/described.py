@@ -190,7 +190,6 @@ def _schedule_lines(description: Description) -> dict[str, str]:
 
 
 def _confidence_lines(description: Description) -> dict[str, str]:
-    """Confidence of the result, its alternatives, and the evidence of each test separately."""
     finding = description.finding
     if finding is None:
         return {}
@@ -274,7 +273,6 @@ def _loss_lines(description: Description) -> dict[str, str]:
 
 
 def _table_loss_lines(loss: Loss) -> dict[str, str]:
-    """The share of lost packets in a table."""
     values = {"lost, over time": _percent(loss.over_time_ratio)}
     if loss.over_time_up_ratio is not None:
         values = {"lost down, over time": values["lost, over time"],

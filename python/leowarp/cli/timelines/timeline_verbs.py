@@ -83,8 +83,6 @@ def show(
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
-    """Print the random values for each slot of an access link that begins in the given time span or is in force at its
-    beginning."""
     from leowarp.cli.output import print_table
 
     # The slot in force at --from began earlier, and its values apply to packets there.

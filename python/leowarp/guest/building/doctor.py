@@ -77,7 +77,6 @@ def _machine() -> Check:
 
 
 def _python() -> Check:
-    """The running interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
 
@@ -94,7 +93,6 @@ def _native() -> Check:
 
 
 def _memory_file(memory_bytes: int) -> Check:
-    """Whether some directory can hold the guest's memory file."""
     return host.memory_directory(memory_bytes, [Path.cwd()])[1]
 
 
@@ -165,7 +163,6 @@ def _source() -> Check:
 
 
 def _rust() -> list[Check]:
-    """rustc and cargo, each with its version."""
     checks = []
     for name in ("rustc", "cargo"):
         mend = f"{host.apt(RUST_PACKAGES)}; or https://rustup.rs"

@@ -328,7 +328,6 @@ def _installed_version(modified_ns: int) -> str:
 
 
 def _sources() -> Path:
-    """Cache directory of fetched sources."""
     return cache_folder("sources")
 
 

@@ -116,5 +116,4 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
 
 
 def _whole(value: float | None) -> int | None:
-    """The value as an int; None for None or nan."""
     return None if value is None or np.isnan(value) else int(value)

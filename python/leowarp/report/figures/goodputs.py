@@ -126,7 +126,6 @@ def _bins(bin_ns: int, joined: int, group: Sequence[Run]) -> str:
 
 
 def _legend_in(group: Sequence[Run]) -> float:
-    """Height of the legend of a panel, in inches."""
     if len(group) == 1:
         return 0.0
     return 0.25 + 0.13 * (-(-len(group) // 3) if shown_apart(group) else 1)

@@ -135,7 +135,6 @@ def _chosen(runs: Sequence[Run]) -> tuple[list[Run], list[pd.Series], str]:
 
 
 def _whole_runs(runs: Sequence[Run]) -> list[pd.Series]:
-    """The row for the whole run, for each view's flow."""
     places: dict[int, dict[int, int]] = {}
     rows = []
     for run in runs:
@@ -160,7 +159,6 @@ def _shares(run: Run, kind: str, label: str, style: dict[str, Any]) -> Shares:
 
 
 def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, Any]) -> None:
-    """Draw the share of the reordered packets that have at least a given extent."""
     index, share = bars["index"].to_numpy(), floats(bars["share_ratio"])
     if len(index):
         at_least = np.cumsum(share[::-1])[::-1]

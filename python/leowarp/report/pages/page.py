@@ -392,7 +392,6 @@ def _python(runs: Sequence[Run], name: str) -> str:
 
 
 def _is_of_study(run: Run) -> bool:
-    """Whether the only constellation of the path is that of the study."""
     # Values are compared as texts, because a plan has only one spelling for each value.
     shell = run.document.get("constellation", {})
     return (
@@ -416,7 +415,6 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
 
 
 def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
-    """The interactive chart of all TCP flows, or of the chosen ones."""
     if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
         return ""
     views_shown: list[Run] = []

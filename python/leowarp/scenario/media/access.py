@@ -470,7 +470,6 @@ def quantiles_ns(texts: Sequence[str]) -> list[int]:
 
 
 def _check_quantiles(section: Section, problems: Problems) -> None:
-    """Check that quantiles are increasing times."""
     for key in ("base_rtts", "stalls"):
         try:
             quantiles_ns(value_of(section, Access, key))

@@ -32,7 +32,6 @@ class Outstanding:
             self._queue(run).append(run)
 
     def __len__(self) -> int:
-        """Number of runs that have not been taken."""
         return len(self._alone) + sum(len(queue) for queue in self._others.values())
 
     def take(self, most: int) -> list[StudyRun]:
@@ -58,7 +57,6 @@ class Outstanding:
         self._alone.appendleft(run)
 
     def _queue(self, run: StudyRun) -> deque[StudyRun]:
-        """The queue in which a run waits."""
         return self._others.setdefault((run.kernel, run.origin), deque())
 
 

@@ -66,7 +66,6 @@ class StudyRun:
         return str(self.seed).join(self.around_seed)
 
     def __str__(self) -> str:
-        """Values and seed of the run, for messages: `isl.loss = 0.01 %, seed 7`."""
         return ", ".join([*(f"{key} = {value}" for key, value in self.values.items()), f"seed {self.seed}"])
 
 
@@ -282,7 +281,6 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
 
 
 def _damaged(path: Path, error: Exception) -> TraceError:
-    """The error for a file of plans that no study can have written."""
     return TraceError(f"cannot read {path}: {type(error).__name__}: {error}", hint=_HINT)
 
 
