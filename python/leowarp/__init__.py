@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from leowarp.results.run import Run
@@ -19,8 +18,6 @@ from leowarp.running.one import run
 from leowarp.version import VERSION
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from leowarp import reordering
     from leowarp.base.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
     from leowarp.base.progress import Progress
@@ -85,30 +82,6 @@ def open(path: Any) -> Run:
         If the directory is not a run, or is an incomplete run; the message gives the reason.
     """
     return Run(path)
-
-
-def _drawn(run: Run, name: str, **options: Any) -> Figure:
-    from leowarp import report
-
-    return report.figure(run, name, **options)
-
-
-def _moving(runs: Sequence[Run]) -> str:
-    from leowarp import view
-
-    return view.page(runs)
-
-
-def _inline(runs: Sequence[Run]) -> str:
-    from leowarp import report
-
-    return report.inline(runs)
-
-
-# `result` cannot import figures, because figures are made from runs. This module imports both and combines them.
-Run.drawing = _drawn
-Run.moving = _moving
-Run.inline = _inline
 
 
 def __getattr__(name: str) -> Any:

@@ -56,8 +56,11 @@ def _of_name(module: ModuleType, name: str) -> Iterator[str]:
         if "__init__" in vars(thing) and not issubclass(thing, Exception):
             yield from _code(f"{name}{signature_of(thing)}")
         yield from _documented(_own_doc(thing))
-        # `vars` keeps the order of the source and omits inherited names; `dir` does not.
-        for member, value in vars(thing).items():
+        # `vars` keeps the order of the source; `dir` does not. A base of another name, such as `RunTables`, has members
+        # of the interface, too. Errors share those of `LeowarpError`, which has its own entry.
+        bases = [] if issubclass(thing, Exception) else [each for each in thing.__mro__[1:] if _is_ours(each)]
+        members = {name: value for each in (*reversed(bases), thing) for name, value in vars(each).items()}
+        for member, value in members.items():
             if not member.startswith("_") and _own_doc(value) and (
                 inspect.isfunction(value) or _is_property(value) or isinstance(value, classmethod)
             ):  # fmt: skip
@@ -76,6 +79,10 @@ def _of_member(owner: str, name: str, value: Any) -> Iterator[str]:
     if inspect.isfunction(function):
         yield from _code(f"{name}{signature_of(function)}")
     yield from _documented(_own_doc(value))
+
+
+def _is_ours(thing: type) -> bool:
+    return thing.__module__.startswith("leowarp.")
 
 
 def _is_property(value: Any) -> bool:

@@ -111,7 +111,6 @@ def lack_of(error: BaseException) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes."""
     each: BaseException | None = error
     for _ in range(16):
         if each is None:

@@ -33,10 +33,7 @@ def why_too_large(path: Path) -> str | None:
 
     A file without a footer is not checked, because Arrow reports its fault.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
+    Raises OSError if the file cannot be read.
     """
     with path.open("rb") as file:
         size_bytes = file.seek(0, 2)

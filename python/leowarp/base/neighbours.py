@@ -89,7 +89,6 @@ def _refuse_other(run: Path, name: str, told: Sequence[Flow], hint: str) -> None
 
 
 def _planned(run: Path) -> tuple[Flow, ...] | None:
-    """Flows of a plan; None if there is no readable plan."""
     try:
         state = plainfiles.state(run / PLAN)
     except OSError:

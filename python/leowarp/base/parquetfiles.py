@@ -60,19 +60,10 @@ def read_table(
 ) -> pa.Table:  # fmt: skip
     """Read a table.
 
-    Parameters
-    ----------
-    columns, filters
-        The same as in `pyarrow.parquet.read_table`.
-    hint : str
-        Text that says what to do if the table cannot be read.
-    is_bounded : bool
-        Whether `refuse_large` has already checked the table.
-
-    Raises
-    ------
-    TraceError
-        If the file is missing, not a plain file, not Parquet, truncated, or too large (`refuse_large`).
+    columns, filters: The same as in `pyarrow.parquet.read_table`.
+    hint: Text that says what to do if the table cannot be read.
+    is_bounded: Whether `refuse_large` has already checked the table.
+    Raises TraceError if the file is missing, not a plain file, not Parquet, truncated, or too large (`refuse_large`).
     """
     import pyarrow.parquet as pq
 
@@ -99,10 +90,7 @@ def read_table(
 def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
     """Read the schema of a table with its metadata, without reading a row.
 
-    Raises
-    ------
-    TraceError
-        For the same reasons as `read_table`.
+    Raises TraceError for the same reasons as `read_table`.
     """
     try:
         return _footer(path).schema.to_arrow_schema()
@@ -113,10 +101,7 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
 def rows(path: Path) -> int:
     """Number of rows of a table, by its footer.
 
-    Raises
-    ------
-    TraceError
-        For the same reasons as `read_table`.
+    Raises TraceError for the same reasons as `read_table`.
     """
     try:
         return int(_footer(path).num_rows)
@@ -131,20 +116,10 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
     hold one long text, which rows repeat by its number. If footers do not bound the size of texts, the texts are
     measured as dictionaries, in batches.
 
-    Parameters
-    ----------
-    paths : sequence of path
-    columns : list of str, optional
-        Columns that are read; by default all columns.
-    hint : str
-        Text that says what to do if a table cannot be read.
-
-    Raises
-    ------
-    TraceError
-        Also for the same reasons as `read_table`.
-    HostError
-        If the value of the environment variable `TABLE_BYTES` is not an integer.
+    columns: Columns that are read; by default all columns.
+    hint: Text that says what to do if a table cannot be read.
+    Raises TraceError also for the same reasons as `read_table`.
+    Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
     sizes = []
     for path in paths:

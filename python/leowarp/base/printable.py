@@ -82,7 +82,6 @@ def json_visible(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    """A character as Python writes it in a string literal."""
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"  # This is a byte of a name that is not UTF-8 (PEP 383).

@@ -168,7 +168,6 @@ class Display(Showing):
         return _bars()
 
     def __call__(self, progress: Progress) -> None:
-        """Show the progress of a run; the first call adds its bar."""
         with self._lock:
             if self._cell is not None:
                 self._runs[progress.run] = progress

@@ -20,21 +20,11 @@ def read(
 ) -> pa.Table:
     """Read a table of a run directory.
 
-    Parameters
-    ----------
-    run : path
-    name : str
-        Name of the file, relative to the directory.
-    columns, filters
-        The same as for `pyarrow.parquet.read_table`.
-    hint : str
-        Text that says what to do if the table cannot be read.
-
-    Raises
-    ------
-    TraceError
-        If the file is not the one that the manifest lists, or cannot be read; also if the tables of the directory would
-        together take more memory than allowed (`parquetfiles.refuse_large`).
+    name: Name of the file, relative to the directory.
+    columns, filters: The same as for `pyarrow.parquet.read_table`.
+    hint: Text that says what to do if the table cannot be read.
+    Raises TraceError if the file is not the one that the manifest lists, or cannot be read; also if the tables of the
+        directory would together take more memory than allowed (`parquetfiles.refuse_large`).
     """
     parquetfiles.refuse_strange(run / name, hint=hint)
     # This check comes before decoding: a file that the manifest does not list never reaches Arrow.
@@ -48,10 +38,7 @@ def read(
 def read_schema(run: Path, name: str) -> pa.Schema:
     """Read the schema of a table of a run directory with its metadata, without reading a row.
 
-    Raises
-    ------
-    TraceError
-        For the same reasons as `read`.
+    Raises TraceError for the same reasons as `read`.
     """
     parquetfiles.refuse_strange(run / name)
     _refuse_changed(run, name)

@@ -15,8 +15,6 @@ def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
     Returns: numpy.random.Generator. PCG64 is used instead of numpy's default, because another default would change
         results.
 
-    References
-    ----------
     `numpy.random.SeedSequence` with a spawn key: streams of different keys are independent of each other.
     """
     # A name's bytes are below 256, so that 256 separates it from the numbers.

@@ -50,7 +50,6 @@ def main() -> None:
 
 @rarely_collected()
 def _run() -> None:
-    """Run the verb, and flush all of its output."""
     from leowarp.base.printable import accept_any_character
 
     for stream in (sys.stdout, sys.stderr):

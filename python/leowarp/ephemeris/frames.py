@@ -70,8 +70,6 @@ def julian_date(instant: datetime) -> tuple[float, float]:
 def gmst_rad(day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | float) -> NDArray[np.float64] | float:
     """Greenwich mean sidereal time at a Julian date (UT1, here taken equal to UTC), rad in [0, 2 pi).
 
-    References
-    ----------
     Aoki et al. 1982 (IAU 1982), as in Vallado, Fundamentals of Astrodynamics and Applications, eq. 3-47:
     GMST = 67310.54841 s + (876600 h + 8640184.812866 s) T + 0.093104 s T^2 - 6.2e-6 s T^3.
     """

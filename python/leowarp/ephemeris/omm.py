@@ -115,7 +115,6 @@ def unit_is_right(key: str, unit: str) -> bool:
 
 
 def _satellite(fields: Fields) -> str:
-    """The name or number of a message's satellite, for messages to the user."""
     name, number = fields.get("OBJECT_NAME"), fields.get("NORAD_CAT_ID")
     return " ".join(part for part in (name, number and f"catalogue number {number}") if part) or "a satellite unnamed"
 
@@ -140,7 +139,6 @@ def _check_meaning(where: str, fields: Fields) -> None:
 
 
 def _number(where: str, key: str, text: str) -> str:
-    """The text of a number, checked against its range."""
     value = _plain(where, key, text)
     low, high = _RANGES[key]
     if not low <= value <= high:

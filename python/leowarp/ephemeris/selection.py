@@ -153,7 +153,6 @@ def _named_kept(
 
 
 def _near(word: str, names: list[str]) -> str:
-    """The hint for an unknown name among many."""
     near = nearest(word, names)
     return (f'did you mean "{near}"? ' if near else "") + "leowarp ephemeris FILE prints all names"
 

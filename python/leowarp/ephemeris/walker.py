@@ -4,8 +4,6 @@
 Plane p has its ascending node at ``node_offset + p * 180/P`` deg (star) or ``p * 360/P`` deg (delta); satellite s of
 plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. In a star, F is applied in the same way.
 
-References
-----------
 J. G. Walker, Satellite constellations, J. British Interplanetary Society 37, 1984 (i: t/p/f).
 """
 

@@ -91,7 +91,6 @@ def _link(path: Jittered) -> LinkKind:
 
 
 def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ratio: float) -> None:
-    """Set rate, delay and loss in the direction from the router to a host."""
     events.rate(0, ROUTER, to, rate_bps)
     events.delays(0, np.array([ROUTER]), np.array([to]), np.array([delay_ns]), both_ways=False)
     if loss_ratio:

@@ -136,7 +136,6 @@ def _rows_in_run(plan: Plan, rows: Rows, begin_ns: int, end_ns: int) -> Rows:
 
 
 def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity:
-    """Capacity on the run's clock."""
     t_ns, chosen = _in_run(capacity.t_ns, begin_ns, end_ns)
     return Capacity(t_ns=t_ns, rate_bps=capacity.rate_bps[chosen], end_ns=capacity.end_ns - begin_ns)
 

@@ -218,7 +218,6 @@ def _piece(
 
 
 def _scalars(summary: dict[str, Any]) -> _Piece:
-    """The numbers of the summary, one per row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
     # The cost of a run is left out, because it differs when the run is repeated.
     left_out = scalars.names(scalars.COSTS)

@@ -104,7 +104,6 @@ def summary_of(run: Evidence) -> dict[str, Any]:
 
 
 def _of_run(run: Evidence) -> dict[str, Any]:
-    """Scalars that do not belong to a single flow (`scalars.RUN`)."""
     tables = run.tables
     return {
         "name": run.plan.name,
@@ -124,7 +123,6 @@ def _of_run(run: Evidence) -> dict[str, Any]:
 
 
 def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
-    """Scalars of a TCP flow."""
     tables, flow = run.tables, run.plan.flows[number]
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
@@ -177,7 +175,6 @@ _OF_KIND = {"tcp": _of_tcp, "program": _of_programs}
 
 
 def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) -> dict[str, Any]:
-    """Scalars that flows of every kind have."""
     flow = run.plan.flows[number]
     return (
         flow_summary(

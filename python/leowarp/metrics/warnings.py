@@ -99,7 +99,6 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
 
 
 def _named(flow: dict[str, Any]) -> str:
-    """Name of a flow in the sentences of all warnings."""
     return named(FlowKey.of_summary(flow))
 
 

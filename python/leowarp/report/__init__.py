@@ -13,14 +13,12 @@ from leowarp.report.notebook import inline
 from leowarp.report.pages.group_page import write_group_comparison
 from leowarp.report.pages.page import write_comparison, write_report
 from leowarp.report.style import FORMATS, save
-from leowarp.report.view import RunView
 
 __all__ = [
     "FIGURES",
     "FORMATS",
     "Drawing",
     "FigureKind",
-    "RunView",
     "draw_all",
     "figure",
     "html",

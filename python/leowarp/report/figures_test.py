@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from leowarp.base.errors import ScenarioError, TraceError
-from leowarp.report import FIGURES, RunView, figure, save, views
+from leowarp.report import FIGURES, figure, save, views
 from leowarp.report.figures import distributions, packets
 from leowarp.report.figures.land import LAND_DEG
 from leowarp.report.figures.queues import queue_map
-from leowarp.report.view import footer_of, labels, styles
+from leowarp.report.labels import footer_of, labels, styles
 from leowarp.results.run import Run
 from leowarp.trace import TABLES
 from support.synthetic import run as syn
@@ -52,7 +52,7 @@ def test_several_runs_share_a_figure(run_dir, other_run_dir, name):
 
 @pytest.mark.slow
 def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_run_dir, tmp_path):
-    runs = [RunView(path) for path in (run_dir, other_run_dir)]
+    runs = [Run(path, complete=False) for path in (run_dir, other_run_dir)]
     for run in runs:
         run.__dict__["changes"] = run.changes[:0]
     drawn = figure(runs, "queues")
@@ -64,15 +64,15 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
     # `leowarp.Run` has a path. A `Run` must not be treated as a sequence of runs.
     run = Run(run_dir)
-    view = RunView(run_dir)
+    view = Run(run_dir, complete=False)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
         assert [each.path for each in views(given)] == [run_dir]
 
 
 @pytest.mark.parametrize("name", ["goodput", "cwnd"])
 def test_a_flow_that_never_got_anything_has_an_empty_figure(run_dir, name):
-    run = RunView(run_dir)
-    run.run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
+    run = Run(run_dir)
+    run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
     drawn = figure([run], name)
     assert all(np.isfinite(axes.get_ylim()).all() for axes in drawn.axes)
 
@@ -132,7 +132,7 @@ def test_a_change_can_be_chosen_and_a_wrong_one_is_refused(run_dir):
 
 
 def test_queue_map_places_the_queue_at_its_link(run_dir):
-    edges_ns, waiting = queue_map(RunView(run_dir))
+    edges_ns, waiting = queue_map(Run(run_dir, complete=False))
     assert waiting.shape[0] == 4
     place, when = np.unravel_index(np.nanargmax(waiting), waiting.shape)
     # The largest value is at the second link of the first path, while the link has a queue.
@@ -152,7 +152,7 @@ def test_unknown_figures_are_refused_by_name(run_dir):
 
 
 def test_algorithms_keep_their_colour_in_any_company(run_dir, other_run_dir):
-    cubic, reno = RunView(run_dir), RunView(other_run_dir)
+    cubic, reno = Run(run_dir, complete=False), Run(other_run_dir, complete=False)
     assert labels([cubic, reno]) == ["CUBIC", "Reno"]
     assert styles([cubic, reno])[1] == styles([reno])[0]
     both = [styles([cubic, reno])[0][key] for key in ("color", "linestyle")]
@@ -160,11 +160,11 @@ def test_algorithms_keep_their_colour_in_any_company(run_dir, other_run_dir):
 
 
 def test_runs_that_differ_in_nothing_are_named_by_their_directories(run_dir):
-    assert labels([RunView(run_dir), RunView(run_dir)]) == ["one", "one"]
+    assert labels([Run(run_dir, complete=False), Run(run_dir, complete=False)]) == ["one", "one"]
 
 
 def test_footer_names_what_differs(run_dir, other_run_dir):
-    text = footer_of([RunView(run_dir), RunView(other_run_dir)])
+    text = footer_of([Run(run_dir, complete=False), Run(other_run_dir, complete=False)])
     assert "ISL: any pair within 3000 km" in text
     assert "queue 500 pkts" in text
     assert "|" not in text
@@ -286,8 +286,8 @@ def test_well_known_places_are_on_the_right_side_of_the_coast(longitude, latitud
 
 
 def test_a_flow_of_which_nothing_arrived_has_no_distribution_of_round_trips(run_dir):
-    run = RunView(run_dir)
+    run = Run(run_dir)
     flow = run.main_flow
-    run.metrics.srtt[flow] = run.metrics.srtt[flow][:0]
+    run.numbers.srtt[flow] = run.numbers.srtt[flow][:0]
     with pytest.raises(TraceError, match="none was measured"):
         distributions.rtt_ccdf([run])

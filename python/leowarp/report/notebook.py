@@ -18,9 +18,9 @@ from leowarp.base.errors import TraceError
 from leowarp.report import html
 from leowarp.report.figures import FIGURES, figure
 from leowarp.report.figures.bands import GROUP_FIGURES, group_figure
+from leowarp.report.labels import MOST_LINES, footer, warnings_of, worded
 from leowarp.report.pages.summary_section import first_entries
 from leowarp.report.style import notebook_png
-from leowarp.report.view import MOST_LINES, RunView, worded
 from leowarp.results.run import Run
 from leowarp.scalars.medians import compared_groups, sentence
 from leowarp.scalars.overview import Section, overview
@@ -39,10 +39,10 @@ _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 
 def inline(runs: Sequence[Run]) -> str:
     """HTML of a run. For several runs (one plan with several seeds), HTML with medians, their intervals, and bands."""
-    return _run(RunView(runs[0])) if len(runs) == 1 else _group([RunView(run) for run in runs])
+    return _run(runs[0]) if len(runs) == 1 else _group(runs)
 
 
-def _run(view: RunView) -> str:
+def _run(view: Run) -> str:
     concerned = [name for name, kind in FIGURES.items() if kind.concerns([view])]
     chosen = [next((name for name in group if name in concerned), None) for group in SHOWN]
     shown = [name for name in chosen if name is not None]
@@ -52,8 +52,8 @@ def _run(view: RunView) -> str:
     tables = "".join(_table(each) for section in overview(view.summary) for each in _fitting(section))
     return worded(
         [view],
-        _heading(view.name, view.path.as_posix(), f"{view.metrics.end_ns / 1e9:g} s of virtual time; {view.footer()}")
-        + _warnings(view.warnings)
+        _heading(view.name, view.path.as_posix(), f"{view.end_ns / 1e9:g} s of virtual time; {footer(view)}")
+        + _warnings(warnings_of(view))
         + _numbers(first_entries(view))
         + f"<details><summary>Summary</summary>{tables}</details>"
         + _side_by_side(pictures)
@@ -61,11 +61,11 @@ def _run(view: RunView) -> str:
     )
 
 
-def _group(views: Sequence[RunView]) -> str:
+def _group(views: Sequence[Run]) -> str:
     first, seeds = views[0], [view.plan.run.seed for view in views]
     name = layout.directory_names([view.path.parent for view in views[:1]])[0]
     said = sentence([len(views)])
-    warnings = [f"seed {view.plan.run.seed}: {text}" for view in views for text in view.warnings]
+    warnings = [f"seed {view.plan.run.seed}: {text}" for view in views for text in warnings_of(view)]
     sections = compared_groups([name], [[view.summary for view in views]])
     pictures = "".join(
         _drawn(title, partial(group_figure, [(name, views)], key)) for key, (title, _, _) in GROUP_FIGURES.items()

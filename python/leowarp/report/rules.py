@@ -226,7 +226,6 @@ def _margin(routing: dict[str, Any]) -> str:
 
 
 def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
-    """Actions of nodes at route changes; empty if there are none."""
     said = []
     if cures.get("move_queue", "off") != "off":
         said.append(f"queue moved ({cures['move_queue']})")

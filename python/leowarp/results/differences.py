@@ -165,7 +165,6 @@ def _flow_of(key: str) -> int | None:
 
 
 def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], Any]]:
-    """All values of a run that are compared, by part and key."""
     if Part.PLAN in parts or Part.MODULE in parts:
         for key, value in _leaves(run.document):
             part = Part.MODULE if key.startswith(_OF_MODULES) else Part.PLAN

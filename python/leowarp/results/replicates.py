@@ -13,7 +13,7 @@ from leowarp.base import layout, plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.base.recorded import why_incomplete
 from leowarp.results.differences import Part, differences
-from leowarp.results.run import Run
+from leowarp.results.run import Run, inline
 
 FOLDER = "seed-"
 """Prefix of the run directories of a group."""
@@ -39,7 +39,7 @@ class Group:
         return [run.plan.run.seed for run in self.runs]
 
     def _repr_html_(self) -> str:
-        return Run.inline(self.runs)
+        return inline(self.runs)
 
 
 def is_group(path: Path | str) -> bool:

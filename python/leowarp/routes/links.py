@@ -250,7 +250,6 @@ def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
 
 
 def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
-    """The +Grid of one Walker pattern."""
     grid = Grid.walker(
         planes=shell.planes,
         satellites_per_plane=shell.satellites_per_plane,

@@ -70,11 +70,9 @@ class Sightings:
         return bool((np.concatenate(self._seen[one]) & np.concatenate(self._seen[other])).any())
 
     def raise_if_blind(self) -> None:
-        """Raises
-        ------
-        ScenarioError
-            If a station with flows never saw a satellite: the message gives the nearest approach, the reason, and
-                remedies.
+        """
+        Raises ScenarioError if a station with flows never saw a satellite: the message gives the nearest approach, the
+            reason, and remedies.
         """
         blind = [station for station in self._seen if station in self._blind]
         if not blind:

@@ -164,10 +164,7 @@ def _with_preset(node: Node) -> Node:
     `preset` is set to the value given in that file (or its default). `preset_file` names the file and its sha256, so
     that a plan records the origin of its values but no longer needs the file.
 
-    Raises
-    ------
-    ScenarioError
-        If the file does not exist, contains anything else than ``[access]``, or itself names a file.
+    Raises ScenarioError if the file does not exist, contains anything else than ``[access]``, or itself names a file.
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
@@ -253,13 +250,11 @@ def _read_file(path: Path) -> Node:
 # results as read-only.
 @lru_cache(maxsize=4)
 def _values(text: str) -> Mapping[str, Any]:
-    """Values of a TOML text."""
     return tomltext.loads(text)
 
 
 @lru_cache(maxsize=4)
 def _lines(text: str) -> Mapping[KeyPath, int]:
-    """Line of each key of a TOML text, from 1."""
     return key_lines(text)
 
 

@@ -305,7 +305,6 @@ def _pairs(plan: Plan) -> int:
 
 
 def _size(count_bytes: float) -> str:
-    """A number of bytes in human-readable form: `1.5 GiB`."""
     for unit in ("KiB", "MiB", "GiB"):
         count_bytes /= 1024
         if count_bytes < 1024 or unit == "GiB":

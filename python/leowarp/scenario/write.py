@@ -197,14 +197,12 @@ def _value(value: Any, declared: Key) -> str:
 
 
 def _scalar(value: str | int | bool) -> str:
-    """A word, a number or a truth value in TOML's spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int) else quoted(value)
 
 
 def _sysctls(name: str, table: Mapping[str, str], comment: str) -> Iterator[str]:
-    """A table of sysctls, sorted by name, with a comment beside its header."""
     yield ""
     yield f"[{name}]  # {comment}"
     for sysctl, value in sorted(table.items()):

@@ -390,7 +390,6 @@ class Events:
         self._links.setdefault((a, b), []).append((row, link))
 
     def _add(self, t_ns: int, event: str, *, rank: int | None = None, **values: object) -> dict[str, object]:
-        """Add an event with its rank; return its row."""
         row: dict[str, object] = {"t_ns": int(t_ns), "event": event, **values}
         self._rows.append((int(t_ns), _RANKS[event] if rank is None else rank, row))
         return row

@@ -39,8 +39,6 @@ def packets_from_captures(
     Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments have no
     counterpart.
 
-    Notes
-    -----
     A connection is identified by both addresses and ports. A connection that is opened twice in a capture counts as
     one. Flows are numbered in the order of their first segment at the source. The entry `flows` of the metadata names
     their ends.
@@ -290,7 +288,6 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
 
 
 def _text(end: tuple[bytes, int]) -> str:
-    """Address and port as text, with IPv6 addresses in brackets (RFC 5952, 6)."""
     import ipaddress
 
     address = ipaddress.ip_address(end[0])

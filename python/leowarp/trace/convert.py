@@ -244,7 +244,6 @@ def _end(output: Path) -> dict[str, Any]:
 
 
 def _setup(path: Path) -> dict[str, Any]:
-    """The guest's input, which is a JSON object."""
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -55,7 +55,6 @@ def large_frame(
 
 
 def _values(column: pa.ChunkedArray, field: pa.Field) -> Any:
-    """The values of a column as a frame has them."""
     if field.nullable and pa.types.is_integer(field.type):
         # Arrow's own cast is not used, because it rejects values that float64 cannot hold exactly, and byte counters
         # can be that large.

@@ -42,8 +42,6 @@ def write_manifest(
     warnings: All points to check before the results are trusted. Equal warnings are written once.
     costs: The result of `Stopwatch.costs`.
 
-    Notes
-    -----
     `host` and `costs` differ between machines and runs. The two entries do not affect `30-trace/`.
     """
     content = {

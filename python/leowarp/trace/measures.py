@@ -94,14 +94,12 @@ def write_measures(table: pa.Table, target: Path) -> None:
 
 
 def _files(output: Path) -> Iterator[tuple[int, int, Path]]:
-    """Flow, role and path of each file that exists."""
     for number, role in ROLES.items():
         for path in output.glob(f"programs/*/{role}/files/{FILE}"):
             yield int(path.parents[2].name), number, path
 
 
 def _rows(path: Path, flow: int, role: int, start_ns: int, end_ns: int) -> Iterator[dict[str, Any]]:
-    """The rows of one file."""
     try:
         text = plainfiles.read(path, MOST_BYTES).decode("utf-8")
     except OSError as error:
@@ -144,7 +142,6 @@ def _row(line: str, start_ns: int, end_ns: int) -> dict[str, Any]:
 
 
 def _value(key: str, value: Any) -> Any:
-    """The value of a column, with its type checked; None if it is missing."""
     if value is None:
         return None
     if key in ("kind", "name"):

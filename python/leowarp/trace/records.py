@@ -301,7 +301,6 @@ def missing_value(dtype: np.dtype) -> float | int:
 
 
 def _malformed(path: Path, what: str) -> TraceError:
-    """The error for a file that does not have the agent's format."""
     return TraceError(
         f"cannot read the trace file {path}: {what}",
         hint="the run that wrote it did not end well or another version wrote it; run the scenario again",

@@ -114,7 +114,6 @@ def _packaged() -> Agent:
 
 
 def _read_entry(entry: Path) -> Agent:
-    """Read an agent and its facts from a directory that contains both."""
     return Agent(entry / "leowarp-agent", json.loads((entry / "agent.json").read_text()))
 
 

@@ -79,7 +79,6 @@ def _machine() -> Check:
 
 
 def _python() -> Check:
-    """Whether the running Python interpreter is new enough."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
 
@@ -96,7 +95,6 @@ def _native() -> Check:
 
 
 def _memory_file(memory_bytes: int) -> Check:
-    """Whether some directory can hold the guest's memory file."""
     return host.memory_directory(memory_bytes, [Path.cwd()])[1]
 
 
@@ -168,7 +166,6 @@ def _source() -> Check:
 
 
 def _rust() -> list[Check]:
-    """rustc and cargo, each with its version."""
     checks = []
     for name in ("rustc", "cargo"):
         mend = f"{host.apt(RUST_PACKAGES)}; or https://rustup.rs"

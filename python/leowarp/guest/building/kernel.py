@@ -261,7 +261,6 @@ def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force
 
 
 def _read_entry(entry: Path) -> Kernel:
-    """A kernel and its facts from a directory that build.sh and `_Build.run` have filled."""
     facts = json.loads((entry / "kernel.json").read_text())
     return Kernel(entry / "linux", json.loads((entry / "symbols.json").read_text()), facts)
 

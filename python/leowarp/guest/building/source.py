@@ -327,7 +327,6 @@ def _installed_version(tarball: Path) -> str:
 
 
 def _sources() -> Path:
-    """Cache directory of fetched sources."""
     return cache_folder("sources")
 
 

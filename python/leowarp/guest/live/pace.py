@@ -18,21 +18,11 @@ class Pace:
     """Compares virtual time with real time: virtual time is at most one step ahead, and falls behind only if the guest
     is slow.
 
-    Parameters
-    ----------
-    step_ns : int
-        Virtual time between two checks.
-    slack_ns : int
-        Maximum delay that is caught up.
-    clock_ns : callable
-        The real-time clock, ns.
-
-    Attributes
-    ----------
-    virtual_ns : int or None
-        Virtual time at which the guest waits, or last waited; None: the guest has not begun.
-    lost_ns : int
-        Delay of virtual time that will not be caught up.
+    step_ns: Virtual time between two checks.
+    slack_ns: Maximum delay that is caught up.
+    clock_ns: The real-time clock, ns.
+    virtual_ns: Virtual time at which the guest waits, or last waited; None: the guest has not begun.
+    lost_ns: Delay of virtual time that will not be caught up.
     """
 
     def __init__(

@@ -63,18 +63,11 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
     The choice is the first directory that is writable, allows execution and has `memory_bytes` free, in this order:
     $TMPDIR, /dev/shm, /tmp, /var/tmp, then `others`. A tmpfs is fastest, but any file system works.
 
-    Parameters
-    ----------
-    memory_bytes : int
-        Size of the guest's memory. The file is sparse, but a guest that touches more than the available space dies of a
-        bus error.
-    others : list of Path
-        Directories to try last.
-
-    Returns
-    -------
-    directory : Path or None
-    check : Check
+    memory_bytes: Size of the guest's memory. The file is sparse, but a guest that touches more than the available space
+        dies of a bus error.
+    others: Further to try last.
+    Returns directory:
+    Returns check:
     """
     tried = []
     named = os.environ.get("TMPDIR")

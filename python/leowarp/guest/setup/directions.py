@@ -156,7 +156,6 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
 
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
-    """Some columns as a list of rows."""
     # A timeline from before these columns existed lacks them, and has no such rows.
     return rows.select(names).to_pylist() if len(rows) else []
 

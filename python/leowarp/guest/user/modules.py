@@ -161,7 +161,6 @@ def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
 
 
 def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
-    """Run compile.sh. Returns the compiler's warnings as a list of lines."""
     with own_session(["sh", str(tree / "compile.sh"), str(directory)]) as process:
         output, _ = process.communicate()
     # The compiler saw a copy of the file under the module's name.

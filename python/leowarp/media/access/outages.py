@@ -61,12 +61,8 @@ def bursts_ns(
     Bursts occur at random (Poisson), so that a share `loss_ratio` of the time is lost; there are none if packets are
     lost individually (`access.loss_burst_ns` is 0).
 
-    Parameters
-    ----------
-    loss_ratio : float
-        Share of the time, 0 to 1.
-    seed : int
-        ``run.seed``; the stream is `access.bursts.<way>`.
+    loss_ratio: Share of the time, 0 to 1.
+    seed: ``run.seed``; the stream is `access.bursts.<way>`.
     """
     nothing = np.empty(0, dtype=np.int64)
     if not access.loss_burst_ns or not loss_ratio:
@@ -85,10 +81,7 @@ def stalls_ns(access: Access, *, seed: int, duration_ns: int) -> dict[str, tuple
 
     A stall holds one of the two directions, by chance: a recording of round trips does not show which.
 
-    Parameters
-    ----------
-    seed : int
-        ``run.seed``; the stream is `access.stalls`.
+    seed: ``run.seed``; the stream is `access.stalls`.
     """
     if not access.stall_every_ns:
         nothing = np.empty(0, dtype=np.int64)

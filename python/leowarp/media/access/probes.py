@@ -27,17 +27,10 @@ def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Arrival times of all probes, those of lost probes as if they had arrived, and flags of the lost probes.
 
-    Parameters
-    ----------
-    t_ns : int64 array of shape (n,)
-        Ascending; a probe does not arrive before the previous one, lost or not.
-    rng : numpy.random.Generator
-        Random numbers for loss ratios below 1.
-
-    Returns
-    -------
-    arrives_ns : int64 array of shape (n,)
-    lost : bool array of shape (n,)
+    t_ns: int64 array of shape (n,). Ascending; a probe does not arrive before the previous one, lost or not.
+    rng: Random numbers for loss ratios below 1.
+    Returns arrives_ns: int64 array of shape (n,)
+    Returns lost: bool array of shape (n,)
     """
     start_ns = departures_ns(way, t_ns)
     row = np.searchsorted(way.channel_t_ns, start_ns, side="right") - 1
@@ -48,14 +41,8 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
 def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
     """RTTs in ns of pings from the terminal at given times; nan for pings that are lost in either direction.
 
-    Parameters
-    ----------
-    t_ns : int64 array of shape (n,)
-        Ascending, on the run's clock.
-
-    Returns
-    -------
-    rtt_ns : float64 array of shape (n,)
+    t_ns: int64 array of shape (n,). Ascending, on the run's clock.
+    Returns rtt_ns: float64 array of shape (n,)
     """
     rng = np.random.default_rng(seed)
     there_ns, lost_there = passed(profile.up, t_ns, rng)

@@ -25,8 +25,6 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
     seed: ``run.seed``; each component has its own random stream, named ``access.*``.
     Returns: Tables of both directions, and the random values behind them.
 
-    Notes
-    -----
     The order of the components does not matter, because no two components share a stream (`streams.stream`).
     """
     count = len(slots.begin_ns)

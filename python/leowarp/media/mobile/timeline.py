@@ -78,7 +78,6 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
 
 
 def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:
-    """Set the delay of the direction a to b from an instant on, rounded as the plan specifies."""
     one = np.array([rounded_ns(plan, delay_ns)], dtype=np.int64)
     events.delays(t_ns, np.array([a]), np.array([b]), one, both_ways=False)
 

@@ -87,17 +87,11 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
 def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Empirical distribution: the distinct values, and for each the share of weight at or below it.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        nan values are ignored.
-    weights : array of shape (n,), optional
-        For instance, the time for which each sample held (`holding_ns`); equal weights by default.
-
-    Returns
-    -------
-    x : float64 array of shape (k,), increasing
-    share_ratio : float64 array of shape (k,), increasing to 1
+    values: array of shape (n,). nan values are ignored.
+    weights: array of shape (n,). For instance, the time for which each sample held (`holding_ns`); equal weights by
+        default.
+    Returns x: float64 array of shape (k,), increasing
+    Returns share_ratio: float64 array of shape (k,), increasing to 1
     """
     values = np.asarray(values, dtype="float64")
     weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype="float64")

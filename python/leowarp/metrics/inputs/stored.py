@@ -224,7 +224,6 @@ def _empty(name: str) -> pd.DataFrame:
 
 
 def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
-    """Raises TraceError if a column is missing, or if its type is not that of the schema."""
     names = table.column_names
     lacking = [column for column in columns if column not in names]
     if lacking:

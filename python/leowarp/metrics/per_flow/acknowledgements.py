@@ -60,8 +60,6 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
     Returns: DataFrame with `segments_pkts` (number of segments that one ACK answers), `wait_ns` (waiting time of the
         first of these, in steps of 0.1 ms), `acks_pkts` (number of such ACKs).
 
-    Examples
-    --------
     Linux acknowledges every second segment, so most of its ACKs are in rows with `segments_pkts` = 2:
 
     >>> ack_waits(tables, 0).groupby("segments_pkts")["acks_pkts"].sum()      # doctest: +SKIP
@@ -120,5 +118,4 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
 
 
 def _whole(value: float | None) -> int | None:
-    """The value as an int; None for None or nan."""
     return None if value is None or np.isnan(value) else int(value)

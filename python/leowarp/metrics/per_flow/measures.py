@@ -60,8 +60,6 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
     rendered_ns: int array of shape (n,). Rendering times of frames, increasing.
 
-    References
-    ----------
     W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. The choice of intervals for
     the mean follows libwebrtc, video/video_quality_observer2.cc.
     """

@@ -191,7 +191,6 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
 
 
 def _whole(value: Any) -> int | None:
-    """The nearest integer; None stays None."""
     return None if value is None else round(float(value))
 
 

@@ -167,7 +167,6 @@ def _change_instants(
 
 
 def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """The declared columns of a frame, in the declared order and with the declared types."""
     return frame[list(columns)].astype({name: kind for name, (kind, _, _) in columns.items()}).reset_index(drop=True)
 
 

@@ -251,7 +251,6 @@ class _Life:
 
 
 def _number(value: Any) -> int | None:
-    """The nearest whole number; None for nan."""
     return None if np.isnan(value) else round(float(value))
 
 

@@ -81,13 +81,8 @@ def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkVa
     """Mean rate of the slowest link in each bin, where bins are divided at route changes; nan where no link has a rate
     limit.
 
-    Parameters
-    ----------
-    edges_ns : int64 array of shape (n + 1,), strictly increasing
-
-    Returns
-    -------
-    float64 array of shape (n,), bit/s; 0 where there is no path
+    edges_ns: int64 array of shape (n + 1,), strictly increasing
+    Returns: float64 array of shape (n,), bit/s; 0 where there is no path
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])

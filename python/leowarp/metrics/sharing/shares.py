@@ -89,7 +89,6 @@ def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues 
 
 
 def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None, str | None]:
-    """Share of a flow, and the reason if there is none."""
     if number in found.controls:
         return None, CONTROL
     if not found.rivals[number]:

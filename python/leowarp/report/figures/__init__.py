@@ -28,8 +28,8 @@ from leowarp.report.figures import (
     routemap,
     throughput,
 )
+from leowarp.report.labels import MOST_LINES, is_access, mobile_of, numbers_of
 from leowarp.report.style import styled
-from leowarp.report.view import MOST_LINES, RunView
 from leowarp.results.run import Run
 
 
@@ -67,12 +67,12 @@ class FigureKind:
         # The signature itself is checked, even for a `functools.partial`, because a separate flag could contradict it.
         return "change_s" in inspect.signature(self.draw).parameters
 
-    def concerns(self, runs: Sequence[RunView]) -> bool:
+    def concerns(self, runs: Sequence[Run]) -> bool:
         """Whether each of the runs has the subject of the figure."""
         return all(_HAS[self.shows](run) for run in runs)
 
 
-_HAS: dict[str, Callable[[RunView], bool]] = {
+_HAS: dict[str, Callable[[Run], bool]] = {
     "tcp": lambda run: bool(run.tcp_flows),
     "several tcp": lambda run: len(run.tcp_flows) > 1,
     "many tcp": lambda run: len(run.tcp_flows) > MOST_LINES,
@@ -83,8 +83,8 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
-    "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
-    "mobile": lambda run: run.mobile is not None,
+    "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not is_access(run),
+    "mobile": lambda run: mobile_of(run) is not None,
     "players": lambda run: applications.has_measured(run, "segment"),
     "page loads": lambda run: applications.has_measured(run, "page"),
     "any": lambda run: True,
@@ -237,15 +237,19 @@ FIGURES: dict[str, FigureKind] = {
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""
 
-Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
+Runs = str | Path | Run | Sequence[str | Path | Run]
 
 
-def views(runs: Runs) -> list[RunView]:
-    """`runs` as a list of views. `runs` may be a run, its directory, a view, or several of these. A run, its directory,
-    several of these, and views are accepted."""
+def views(runs: Runs) -> list[Run]:
+    """`runs` to draw. `runs` may be a run, its directory, and several of these are accepted. A run need not be complete, because its
+    report is drawn before its manifest is written."""
     # A string is a sequence too. Without this check, each letter of a directory's name would be treated as a run.
-    many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)
-    return [run if isinstance(run, RunView) else RunView(run) for run in many]
+    many = [runs] if isinstance(runs, str | Path | Run) else list(runs)
+    found = [run if isinstance(run, Run) else Run(run, complete=False) for run in many]
+    # The plan is read now, so that a directory without a plan gives an error before a figure is half drawn.
+    for run in found:
+        _ = run.document
+    return found
 
 
 def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | None = None, **options: Any) -> Figure:
@@ -253,7 +257,7 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
 
     Parameters
     ----------
-    runs : path, Run, RunView, or a sequence of them
+    runs : path, Run, or a sequence of them
         Run directories.
     name : str
         Name of the figure in `FIGURES`.
@@ -298,25 +302,25 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         return FIGURES[name].draw(shown, **options)
 
 
-def flows_of(run: RunView, name: str) -> list[int]:
+def flows_of(run: Run, name: str) -> list[int]:
     """Numbers of the run's flows that the figure can show."""
-    every = list(range(len(run.plan.flows)))
+    every = list(range(len(run.observed_plan.flows)))
     return {"probes": run.probe_flows, "pings": run.ping_flows, "any": every}.get(FIGURES[name].shows, run.tcp_flows)
 
 
-def _of_flows(run: RunView, name: str, flow: int | str | Sequence[int | str] | None) -> list[RunView]:
+def _of_flows(run: Run, name: str, flow: int | str | Sequence[int | str] | None) -> list[Run]:
     """A view of each flow of the run that the figure shows. The run itself if there are fewer than two such flows.
 
     Raises ScenarioError if the run does not have a requested flow, or if the figure cannot show it.
     """
-    if flow is None and run.flow is not None:
+    if flow is None and run.chosen_flow is not None:
         return [run]
     have = flows_of(run, name)
     if flow is None:
         # If there are TCP flows, reordering is shown for these only.
         have = run.tcp_flows or have if FIGURES[name].shows == "any" else have
         return [run] if len(have) < 2 else [run.of_flow(number) for number in have]
-    wanted = run.chosen(flow)
+    wanted = numbers_of(run, flow)
     wrong = [number for number in wanted if number not in have]
     if wrong or not wanted:
         known = ", ".join(f"{number} ({run.flow_names[number]})" for number in have[:MOST_LINES])

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from leowarp.base.errors import TraceError
-from leowarp.report import FIGURES, RunView, figure, write_report
+from leowarp.report import FIGURES, figure, write_report
+from leowarp.report.labels import worded
 from leowarp.report.pages.reconfigurations import reconfigurations_section
-from leowarp.report.view import worded
+from leowarp.results.run import Run
 from support.synthetic import access as syn
 
 pytestmark = pytest.mark.slow
@@ -19,14 +20,14 @@ OF_ACCESS = ("ping", "ping_change", "ping_slots", "throughput", "shares")
 
 @pytest.fixture(scope="module")
 def view(access_dir):
-    return RunView(access_dir)
+    return Run(access_dir, complete=False)
 
 
 def test_an_access_link_has_figures_of_its_own_and_no_map(view, run_dir):
     shown = [name for name, kind in FIGURES.items() if kind.concerns([view])]
     assert set(OF_ACCESS) <= set(shown)
     assert "map" not in shown
-    satellites = [name for name, kind in FIGURES.items() if kind.concerns([RunView(run_dir)])]
+    satellites = [name for name, kind in FIGURES.items() if kind.concerns([Run(run_dir, complete=False)])]
     assert "map" in satellites
     assert not set(OF_ACCESS) & set(satellites)
 
@@ -102,12 +103,12 @@ def test_without_pings_or_changes_it_is_said(view, run_dir, tmp_path):
     shutil.copytree(view.path, copy)
     plan = copy / "00-plan.toml"
     plan.write_text(plan.read_text(encoding="utf-8").replace("replies = true", "replies = false"), encoding="utf-8")
-    assert RunView(copy).ping_flows == []
+    assert Run(copy, complete=False).ping_flows == []
 
 
 def test_words_of_an_access_link(view, run_dir):
     assert worded([view], "Recovery after route changes") == "Recovery after reconfigurations"
-    assert worded([view, RunView(run_dir)], "a route change") == "a route change"
+    assert worded([view, Run(run_dir, complete=False)], "a route change") == "a route change"
 
 
 def test_the_section_says_what_all_and_each_did(view):

@@ -15,8 +15,9 @@ from matplotlib.ticker import FuncFormatter
 
 from leowarp.metrics import pairs
 from leowarp.metrics.inputs.tables import floats
+from leowarp.report.labels import MOST_LINES, footer_of, labels
 from leowarp.report.style import PAGE_IN, line_style, new_figure
-from leowarp.report.view import MOST_LINES, RunView, footer_of, labels
+from leowarp.results.run import Run
 
 FEWEST_PAIRS = 4
 """Minimum number of station pairs for a matrix; for fewer pairs, a list is clearer."""
@@ -36,7 +37,7 @@ QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
 """A quantity of the matrix: column of `PAIR_COLUMNS`, label, unit, colours, and format of the cells."""
 
 
-def matrix(runs: Sequence[RunView]) -> Figure:
+def matrix(runs: Sequence[Run]) -> Figure:
     """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns). Cells without a flow have no
     colour.
 
@@ -82,7 +83,7 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
         axes.text(column, row, text.format(values[row, column]), ha="center", va="center", fontsize=size)
 
 
-def distribution(runs: Sequence[RunView]) -> Figure:
+def distribution(runs: Sequence[Run]) -> Figure:
     """Goodput, median round-trip time and loss as step curves: share of the flows that have at most this value.
 
     runs: One run gets a line per congestion control; several runs get one line each.
@@ -104,7 +105,7 @@ def distribution(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def completion(runs: Sequence[RunView]) -> Figure:
+def completion(runs: Sequence[Run]) -> Figure:
     """Completion time of each flow over its size, both logarithmic, with medians over flows of similar size.
 
     A hollow triangle marks a flow that was not complete at its stop or at the end of the run, at the time that it had
@@ -162,11 +163,11 @@ def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return np.array(size_kbytes), np.array(median_s)
 
 
-def _sized(run: RunView) -> pd.DataFrame:
+def _sized(run: Run) -> pd.DataFrame:
     """One row per TCP flow that has a size: `size_kbytes, took_s, is_complete, congestion_control`."""
     rows = []
     for number in run.tcp_flows:
-        planned, found = run.plan.flows[number], run.summary["flows"][number]
+        planned, found = run.observed_plan.flows[number], run.summary["flows"][number]
         if planned.size_bytes is None:
             continue
         end_ns = min(run.plan.run.duration_ns, planned.stop_ns or run.plan.run.duration_ns)
@@ -180,12 +181,12 @@ def _sized(run: RunView) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def has_sizes(run: RunView) -> bool:
+def has_sizes(run: Run) -> bool:
     """Whether there are enough TCP flows with a size to draw completion times over sizes."""
-    return sum(run.plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
+    return sum(run.observed_plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
 
 
-def _named(runs: Sequence[RunView], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
+def _named(runs: Sequence[Run], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
     """Groups of flows that are drawn in one colour, each with its name for the legend. The flows of a single run are
     grouped by congestion control; of several runs, each run is a group."""
     if len(runs) == 1:
@@ -193,7 +194,7 @@ def _named(runs: Sequence[RunView], frames: Sequence[pd.DataFrame]) -> list[tupl
     return list(zip(labels(runs), frames, strict=True))
 
 
-def _flows(run: RunView) -> pd.DataFrame:
+def _flows(run: Run) -> pd.DataFrame:
     """One row per TCP flow with its numbers as float64; nan where a number is unknown."""
     rows = []
     for flow in run.summary["flows"]:
@@ -206,7 +207,10 @@ def _flows(run: RunView) -> pd.DataFrame:
     return found
 
 
-def has_pairs(run: RunView) -> bool:
+def has_pairs(run: Run) -> bool:
     """Whether there are TCP flows between enough pairs of stations to draw a matrix."""
-    ends = {(run.plan.flows[number].source, run.plan.flows[number].destination) for number in run.tcp_flows}
+    ends = {
+        (run.observed_plan.flows[number].source, run.observed_plan.flows[number].destination)
+        for number in run.tcp_flows
+    }
     return len(ends) >= FEWEST_PAIRS

@@ -10,8 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from leowarp.metrics.inputs.tables import floats
+from leowarp.report.labels import footer_of
 from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, legend_below, mark_changes, new_figure
-from leowarp.report.view import RunView, footer_of
+from leowarp.results.run import Run
 
 MOST_PANELS = 6
 """Maximum number of players or pages in a figure. With more players or pages, only the first ones are shown."""
@@ -19,12 +20,12 @@ WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
 """Colours of the parts of an object's bar."""
 
 
-def has_measured(run: RunView, kind: str) -> bool:
+def has_measured(run: Run, kind: str) -> bool:
     """Whether any program of a run completed a measurement of this kind."""
     return bool(_flows_with(run, kind))
 
 
-def playback(runs: Sequence[RunView]) -> Figure:
+def playback(runs: Sequence[Run]) -> Figure:
     """Buffer of each player over time with its stalls, and below it the bit rate and throughput of its segments.
 
     runs: Runs with segmented video.
@@ -42,7 +43,7 @@ def playback(runs: Sequence[RunView]) -> Figure:
         t_s, buffer_s = buffer_over_time(segments)
         above.plot(t_s, buffer_s, color=BEFORE, linewidth=1, label="buffer")
         for number, stall in enumerate(mine[mine["kind"] == "stall"].itertuples()):
-            until_ns = run.metrics.end_ns if np.isnan(stall.end_ns) else stall.end_ns
+            until_ns = run.end_ns if np.isnan(stall.end_ns) else stall.end_ns
             above.axvspan(
                 stall.start_ns / 1e9, until_ns / 1e9, color=BAD, alpha=0.4, linewidth=0,
                 label=None if number else "stall",
@@ -88,7 +89,7 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return np.array([*t_s, came_s[-1] + after_s[-1]]), np.array([*buffer_s, 0.0])
 
 
-def waterfall(runs: Sequence[RunView]) -> Figure:
+def waterfall(runs: Sequence[Run]) -> Figure:
     """Times at which the objects of a page were requested and arrived. For each flow, the figure shows the page that
     took longest to load.
 
@@ -121,7 +122,7 @@ def waterfall(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def _flows_with(run: RunView, kind: str) -> list[int]:
+def _flows_with(run: Run, kind: str) -> list[int]:
     """Flows of programs that completed a measurement of this kind, in order."""
     if not run.tables.has("measures"):
         return []
@@ -129,6 +130,6 @@ def _flows_with(run: RunView, kind: str) -> list[int]:
     return sorted(set(rows["flow"][(rows["kind"] == kind) & rows["end_ns"].notna()].tolist()))
 
 
-def _title(run: RunView, flow: int, runs: Sequence[RunView]) -> str:
+def _title(run: Run, flow: int, runs: Sequence[Run]) -> str:
     name = run.flow_names[flow]
     return f"{run.name}: {name}" if len(runs) > 1 else name

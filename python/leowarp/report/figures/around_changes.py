@@ -20,8 +20,9 @@ from leowarp.metrics import DATA, packet_rtt, step_at
 from leowarp.metrics.inputs.tables import floats
 from leowarp.report.figures.instants import common_instant, hit_hardest_first, hits, hits_of_run
 from leowarp.report.figures.manyflows import Named, hit_hardest
+from leowarp.report.labels import MOST_LINES, by_run, footer_of, identity, labels, run_labels, styles
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
-from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
+from leowarp.results.run import Run
 
 # Score of a flow whose path did not change. This score is below (0, 0), the score of a flow whose path changed without
 # late or lost packets, so that the latter is shown first.
@@ -29,7 +30,7 @@ _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
 
-def chosen_changes(run: RunView, count: int) -> list[int]:
+def chosen_changes(run: Run, count: int) -> list[int]:
     """Instants of the route changes with the most late packets, and among equals with the most lost packets.
 
     run: View of one flow, or a run with one flow.
@@ -43,16 +44,16 @@ def chosen_changes(run: RunView, count: int) -> list[int]:
     return sorted(order)
 
 
-def _never_changed(group: Sequence[RunView]) -> TraceError:
+def _never_changed(group: Sequence[Run]) -> TraceError:
     run = group[0]
-    whose = "the route" if len(run.plan.flows) == 1 else f"the route of {run.flow_names[run.main_flow]}"
+    whose = "the route" if len(run.observed_plan.flows) == 1 else f"the route of {run.flow_names[run.main_flow]}"
     if len(group) > 1:
         whose = f"the route of none of these {len(group)} flows changed"
     what = whose if len(group) > 1 else f"{whose} never changed"
     return TraceError(f"cannot draw this figure of {run.path.name}: {what}", hint="make a longer run")
 
 
-def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunView:
+def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
     """The view of that flow of the first run which has the most late packets at one route change.
 
     runs: Views of flows. Views of runs other than the first are ignored.
@@ -64,7 +65,7 @@ def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunVi
     if change_s is None and not any(len(run.changes) for run in group):
         raise _never_changed(group)
 
-    def most(run: RunView) -> tuple[int, int]:
+    def most(run: Run) -> tuple[int, int]:
         mine = hits(run)
         if change_s is not None:
             return mine.get(round(change_s * 1e9), _NOT_CHANGED)
@@ -84,7 +85,7 @@ class Column(NamedTuple):
     """True if the run has more than one flow, so that the drawn flows need names."""
 
 
-def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = None) -> list[Column]:
+def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -> list[Column]:
     """The columns of a figure. Each of several runs has one column; a single run has a column for each of several
     changes.
 
@@ -104,7 +105,7 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
         raise _never_changed(groups[0])
     columns = []
     for group in groups:
-        mine = [look for look in looks if look[0].run is group[0].run]
+        mine = [look for look in looks if identity(look[0]) == identity(group[0])]
         of_flows = {id(run): hits(run) for run in group}
         sums = hits_of_run(group)
         if not sums and at_ns is None:
@@ -121,7 +122,7 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
             if len(group) > MOST_LINES:
                 # Each column starts the colours again: colour can distinguish eight flows, but not ninety.
                 flows = [(run, name, line_style(place)) for place, (run, name, _) in enumerate(flows)]
-            label = flows[0][1] if len(group) == 1 else (of_runs[id(group[0].run)] if len(groups) > 1 else "")
+            label = flows[0][1] if len(group) == 1 else (of_runs[identity(group[0])] if len(groups) > 1 else "")
             event = "change at" if t_ns in sums else "no change at"
             parts = [label, f"{event} {t_ns / 1e9:g} s", what]
             columns.append(Column(t_ns, flows, ", ".join(part for part in parts if part), len(group) > 1))
@@ -148,7 +149,7 @@ def _name_flows(axes: Axes, column: Column) -> None:
 
 
 def cwnd_around_changes(
-    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
+    runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
     """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
@@ -209,7 +210,7 @@ def cwnd_around_changes(
 
 
 def srtt_around_changes(
-    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
+    runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
     """Smoothed RTT around route changes (fig. 8), with the RTT of each packet and of the empty path.
@@ -262,7 +263,7 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
             # arrives. The samples of the smoothed RTT have the same instants.
             axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",
                       markersize=1.2, markeredgewidth=0, label=PACKET_WORDS, rasterized=True)  # fmt: skip
-        flow = run.plan.flows[run.main_flow]
+        flow = run.observed_plan.flows[run.main_flow]
         ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
         # With `routing.reverse = "own"`, the two directions change at different instants. The sum of the two delays is

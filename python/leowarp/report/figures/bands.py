@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from leowarp.base.errors import TraceError
 from leowarp.metrics import goodput, step_at
 from leowarp.metrics.inputs.tables import floats
+from leowarp.report.labels import footer_of
 from leowarp.report.style import PAGE_IN, highest_of, legend_below, line_style, new_figure, styled
-from leowarp.report.view import RunView, footer_of
+from leowarp.results.run import Run
 from leowarp.scalars.medians import order_interval
 
 STEPS = 200
@@ -22,12 +23,12 @@ seeds."""
 MOST_PANELS = 6
 """Maximum number of flows that get a panel each. If there are more flows, the first ones are shown."""
 
-Series = Callable[[RunView, int, np.ndarray], np.ndarray]
+Series = Callable[[Run, int, np.ndarray], np.ndarray]
 """A function of a run, a flow's number and bin edges in ns. The function returns the flow's values between the edges;
 nan where unknown."""
 
 
-def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> Figure:
+def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figure:
     """A figure of `GROUP_FIGURES` with one panel per TCP flow. A panel has a line and a band per group.
 
     groups: sequence of (name, views of the group's runs)
@@ -39,7 +40,7 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
     if not flows or not all(run.tables.has("sockets") and set(flows) <= set(run.tcp_flows) for run in every):
         raise TraceError(f"cannot draw {axis} of these groups: not every run has the same TCP flows, sampled")
     # The axis ends with the shortest run. Later, a median would cover only the seeds whose runs lasted longer.
-    end_ns = min(run.metrics.end_ns for run in every)
+    end_ns = min(run.end_ns for run in every)
     edges_ns = np.linspace(0, end_ns, STEPS + 1).astype("int64")
     middle_s = (edges_ns[:-1] + edges_ns[1:]) / 2e9
     with styled():
@@ -78,22 +79,22 @@ def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return tuple(np.where(unknown, np.nan, row) for row in (low, median, high))  # type: ignore[return-value]
 
 
-def _goodput_mbps(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
+def _goodput_mbps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     frame = goodput(run.tables, flow, "in_order", 50_000_000)
     t_ns, rate_bps = frame["t_ns"].to_numpy(), floats(frame["goodput_bps"])
-    until_ns = np.append(t_ns[1:], run.metrics.end_ns)
+    until_ns = np.append(t_ns[1:], run.end_ns)
     # Rates are computed from a cumulative sum of bits. The edges are a 200th of a run apart, which is usually not a
     # multiple of the 50 ms bins. Interpolating the cumulative sum at the edges counts every bit that arrived exactly
     # once. Interpolating the rates would not.
     bits = np.concatenate([[0.0], np.cumsum(np.nan_to_num(rate_bps) * (until_ns - t_ns) / 1e9)])
-    at = np.interp(edges_ns, np.append(t_ns, run.metrics.end_ns), bits)
+    at = np.interp(edges_ns, np.append(t_ns, run.end_ns), bits)
     return np.diff(at) / np.diff(edges_ns) * 1e9 / 1e6
 
 
 def _sampled(column: str, size: float) -> Series:
     """A series function: the value of the socket samples at the middle between two edges, in units of `size`."""
 
-    def series(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
+    def series(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)
         middle_ns = (edges_ns[:-1] + edges_ns[1:]) // 2
         return step_at(mine["t_ns"].to_numpy(), floats(mine[column]), middle_ns, np.nan) / size

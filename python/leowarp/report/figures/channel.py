@@ -16,8 +16,9 @@ from leowarp.media.mobile import harq_of
 from leowarp.metrics import goodput
 from leowarp.report.curves.fading import draw_states
 from leowarp.report.figures.manyflows import draw_bands
+from leowarp.report.labels import MOST_LINES, footer_of, mobile_of
 from leowarp.report.style import BAD, BEFORE, PAGE_IN, highest_of, line_style, mark_changes, new_figure
-from leowarp.report.view import MOST_LINES, RunView, footer_of
+from leowarp.results.run import Run
 from leowarp.timeline.channel import Harq, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
 
@@ -33,15 +34,15 @@ TOLD_APART = 4
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
 
-def channel_over_time(runs: Sequence[RunView]) -> Figure:
+def channel_over_time(runs: Sequence[Run]) -> Figure:
     """Three panels for the first run: received Es/N0 with the states above it, codewords by number of retransmissions,
     and goodput of the TCP flows.
 
-    Raises TraceError for the same reasons as `RunView.realisation`.
+    Raises TraceError for the same reasons as `Run.realisation`.
     """
     run = runs[0]
-    found, end_s = run.realisation, run.metrics.end_ns / 1e9
-    mobile = run.mobile
+    found, end_s = run.realisation, run.end_ns / 1e9
+    mobile = mobile_of(run)
     assert mobile is not None, "else it has no realisation"
     bin_s = bin_length_s(end_s)
     # A run with pings alone has a channel, but no goodput.
@@ -49,7 +50,7 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
     heights = (0.12, 1.5, 1.2, 1.0)[: 4 if has_goodput else 3]
     figure = new_figure(PAGE_IN, 0.95 + 1.12 * sum(heights), footer_of(runs[:1]))
     panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
-    changes_s = sorted({t_ns / 1e9 for t_ns in run.metrics.route_changes["t_ns"]})
+    changes_s = sorted({t_ns / 1e9 for t_ns in run.numbers.route_changes["t_ns"]})
     for axes in panels[1:]:
         mark_changes(axes, changes_s)
     draw_power(panels[0], panels[1], found.power, mobile.snr_db)
@@ -160,7 +161,7 @@ def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -
     return shares.T, names
 
 
-def _draw_goodput(axes: Axes, run: RunView, bin_s: float) -> None:
+def _draw_goodput(axes: Axes, run: Run, bin_s: float) -> None:
     frames = {flow: goodput(run.tables, flow, "in_order", round(bin_s * 1e9)) for flow in run.tcp_flows}
     if len(frames) > MOST_LINES:
         draw_bands(axes, [(frame["t_ns"].to_numpy() / 1e9 + bin_s / 2, frame["goodput_bps"].to_numpy() / 1e6)

@@ -15,8 +15,9 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import ccdf, cdf, goodput
 from leowarp.report.figures.goodputs import SERIES_NAMES
 from leowarp.report.figures.manyflows import in_colour, shown_apart
+from leowarp.report.labels import footer_of
 from leowarp.report.style import COLUMN_IN, new_figure
-from leowarp.report.view import RunView, footer_of
+from leowarp.results.run import Run
 
 # One bin of 50 ms in a run of 1000 s is a share of 5e-5. Smaller shares than `SMALLEST_SHARE` therefore come from one
 # or two bins only.
@@ -27,7 +28,7 @@ NEAR_RATIO = 0.5
 
 
 def goodput_cdf(
-    runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, y_scale: str = "linear",
+    runs: Sequence[Run], *, series: str = "in_order", bin_ns: int = 50_000_000, y_scale: str = "linear",
     skip_s: float = 0.0,
 ) -> Figure:  # fmt: skip
     """Share of time in which goodput is at most a given value (fig. 4).
@@ -74,7 +75,7 @@ def goodput_cdf(
     return figure
 
 
-def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
+def rtt_ccdf(runs: Sequence[Run], *, skip_s: float = 0.0) -> Figure:
     """Share of time in which the smoothed RTT is above a value, on a logarithmic axis (fig. 5).
 
     skip_s: Time at the start that is left out (slow start), in s.
@@ -86,7 +87,7 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
     axes = figure.subplots()
     means = [_mean_srtt_us(run) for run in runs]
     for run, label, style in in_colour(runs, means):
-        frame = run.metrics.srtt[run.main_flow]
+        frame = run.numbers.srtt[run.main_flow]
         frame = frame[frame["t_ns"] >= skip_s * 1e9]
         x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
         if len(x):
@@ -104,24 +105,22 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
     return figure
 
 
-def _mean_srtt_us(run: RunView) -> float:
-    frame = run.metrics.srtt[run.main_flow]
+def _mean_srtt_us(run: Run) -> float:
+    frame = run.numbers.srtt[run.main_flow]
     held = frame["held_ns"].to_numpy()
     return float((frame["srtt_us"].to_numpy() * held).sum() / held.sum()) if held.sum() else 0.0
 
 
-def _names_in(runs: Sequence[RunView]) -> float:
+def _names_in(runs: Sequence[Run]) -> float:
     """Height in inches of the names above the panel."""
-    if not any(run.flow is not None for run in runs) or len(runs) == 1:
+    if not any(run.chosen_flow is not None for run in runs) or len(runs) == 1:
         return 0.0
     return 0.12 * (len(runs) if shown_apart(runs) else 4)
 
 
-def _name_lines(
-    figure: Figure, axes: Axes, runs: Sequence[RunView], place: Literal["lower left", "lower right"]
-) -> None:
+def _name_lines(figure: Figure, axes: Axes, runs: Sequence[Run], place: Literal["lower left", "lower right"]) -> None:
     """Add the legend: inside the panel, or above the panel if its entries are names of flows, which are long."""
-    if any(run.flow is not None for run in runs) and len(runs) > 1:
+    if any(run.chosen_flow is not None for run in runs) and len(runs) > 1:
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)
     else:

@@ -16,7 +16,7 @@ from leowarp.report.figures import FIGURES, figure, flows_of
 from leowarp.report.figures.figure_data import figure_text
 from leowarp.report.html import LARGEST_SVG_BYTES
 from leowarp.report.style import FORMATS, PAGE_FORMATS, save, styled, without_rules
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 
 OnFigure = Callable[[int, int], None]
 """Called with the number of figures drawn so far and the total number of figures."""
@@ -39,7 +39,7 @@ class Drawing:
     change_s: float | None = None
     on_figure: OnFigure = lambda drawn, count: None
 
-    def chosen(self, runs: Sequence[RunView]) -> list[str]:
+    def chosen(self, runs: Sequence[Run]) -> list[str]:
         """Names of the figures, in the order of a page.
 
         Raises ScenarioError if there is no such figure, or if the runs have no data for it.
@@ -62,14 +62,14 @@ class Drawing:
                 )
         return [name for name in there if self.names is None or name in self.names]
 
-    def _is_about(self, name: str, runs: Sequence[RunView]) -> bool:
+    def _is_about(self, name: str, runs: Sequence[Run]) -> bool:
         if self.flows is None or FIGURES[name].own_flows:
             return True
         return bool(set(self.flows) & set(flows_of(runs[0], name)))
 
 
 @styled()
-def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
+def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
     """Draw and save figures.
 
     folder: Folder for the files; created if it is missing.

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from leowarp.base.errors import TraceError
 from leowarp.metrics import metrics, read_tables
-from leowarp.report import FIGURES, RunView, figure
+from leowarp.report import FIGURES, figure
+from leowarp.results.run import Run
 from support.figure_texts import troubles
 from support.synthetic.flows import constellation_toml, write_synthetic_flows
 
@@ -48,13 +49,17 @@ THIRDS = ("chain", "jittered", "measured")
 @pytest.fixture(scope="session")
 def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
     """Views of runs by name; each run is made when it is first used."""
-    views = {"one": RunView(run_dir), "other": RunView(other_run_dir), "access": RunView(access_dir)}
+    views = {
+        "one": Run(run_dir, complete=False),
+        "other": Run(other_run_dir, complete=False),
+        "access": Run(access_dir, complete=False),
+    }
 
     def view(name):
         if name not in views:
             path = write_synthetic_flows(run_dir, tmp_path_factory.mktemp("flows") / name, SCENARIOS[name])
-            metrics(read_tables(path), RunView(path).plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
-            views[name] = RunView(path)
+            metrics(read_tables(path), Run(path, complete=False).plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
+            views[name] = Run(path, complete=False)
         return views[name]
 
     return view

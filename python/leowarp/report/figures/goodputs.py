@@ -13,14 +13,15 @@ from matplotlib.figure import Figure
 
 from leowarp.metrics import goodput
 from leowarp.report.figures.manyflows import draw_bands, shown_apart
+from leowarp.report.labels import by_run, footer_of, identity, labels, run_labels, styles, worded
 from leowarp.report.style import PAGE_IN, highest_of, legend_below, mark_changes, new_figure
-from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, styles, worded
+from leowarp.results.run import Run
 
 SERIES_NAMES = {"in_order": "in order at the receiver", "acked": "acknowledged", "sacked": "SACK-aware delivery"}
 
 
 def goodput_over_time(
-    runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
+    runs: Sequence[Run], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
     end_s: float | None = None,
 ) -> Figure:  # fmt: skip
     """Goodput over time, with one panel per run and with route changes marked (fig. 6). A panel shows all flows of its
@@ -41,7 +42,7 @@ def goodput_over_time(
     for axes, group in zip(panels, groups, strict=True):
         frames = [goodput(run.tables, run.main_flow, series, bin_ns) for run in group]
         rates = [(frame["t_ns"].to_numpy() / 1e9, frame["goodput_bps"].to_numpy() / 1e6) for frame in frames]
-        ends.append(group[0].metrics.end_ns / 1e9)
+        ends.append(group[0].end_ns / 1e9)
         joined = _joined(start_s, end_s or ends[-1], bin_ns)
         mark_changes(axes, sorted({t_ns / 1e9 for run in group for t_ns in run.changes["t_ns"]}))
         if not shown_apart(group):
@@ -52,7 +53,7 @@ def goodput_over_time(
             # shorter than a dash.
             look = style if len(group) > 1 else {"color": style["color"]}
             _draw(axes, *rate, joined, name, look, alone=len(group) == 1)
-        label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[id(group[0].run)]}: {len(group)} flows"
+        label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[identity(group[0])]}: {len(group)} flows"
         axes.set_title(f"{label}, {SERIES_NAMES[series]}, {_bins(bin_ns, joined, group)}", loc="left", pad=2)
         axes.set_ylabel("goodput, Mbit/s")
         axes.margins(x=0)
@@ -67,7 +68,7 @@ def goodput_over_time(
     return figure
 
 
-def top_mbps(runs: Sequence[RunView]) -> float:
+def top_mbps(runs: Sequence[Run]) -> float:
     """Upper limit for an axis of goodput over time, in Mbit/s; inf if the capacity of a path is unknown or changes.
 
     When a missing packet arrives, all data behind it arrive as one burst of several times the capacity. The axis
@@ -117,15 +118,14 @@ def _draw(
     axes.plot(when_s, mean, linewidth=0.9, drawstyle="steps-post", label=name, **look)
 
 
-def _bins(bin_ns: int, joined: int, group: Sequence[RunView]) -> str:
+def _bins(bin_ns: int, joined: int, group: Sequence[Run]) -> str:
     if joined == 1:
         return f"{bin_ns / 1e6:g} ms bins"
     behind = f"; pale: range of its {bin_ns / 1e6:g} ms bins" if len(group) == 1 else ""
     return f"mean of each {joined * bin_ns / 1e9:g} s{behind}"
 
 
-def _legend_in(group: Sequence[RunView]) -> float:
-    """Height of the legend of a panel, in inches."""
+def _legend_in(group: Sequence[Run]) -> float:
     if len(group) == 1:
         return 0.0
     return 0.25 + 0.13 * (-(-len(group) // 3) if shown_apart(group) else 1)

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
-from leowarp.report.view import RunView, by_run, worded
+from leowarp.report.labels import by_run, worded
+from leowarp.results.run import Run
 
 RULE = (
     "of the instants at which a path changed in most of the runs, the one with the most late packets over all runs, "
@@ -17,7 +18,7 @@ RULE = (
 )
 
 
-def hits(run: RunView) -> dict[int, tuple[int, int]]:
+def hits(run: Run) -> dict[int, tuple[int, int]]:
     """Numbers of late and lost packets at each route change of a view's flow, as a dict from the instant of the change
     in ns."""
     changes = run.changes
@@ -27,7 +28,7 @@ def hits(run: RunView) -> dict[int, tuple[int, int]]:
     return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 
 
-def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
+def hits_of_run(group: Sequence[Run]) -> dict[int, tuple[int, int]]:
     """Numbers of late and lost packets by instant, as sums over several flows of one or more runs."""
     sums: dict[int, tuple[int, int]] = {}
     for run in group:
@@ -46,7 +47,7 @@ def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
     return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
 
 
-def common_instant(views: Sequence[RunView]) -> int | None:
+def common_instant(views: Sequence[Run]) -> int | None:
     """Instant in ns at which several runs are shown side by side, chosen by `RULE`; None if no path ever changed."""
     sums = hits_of_run(views)
     if not sums:
@@ -59,7 +60,7 @@ def common_instant(views: Sequence[RunView]) -> int | None:
     return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
 
 
-def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
+def chosen_instant_s(views: Sequence[Run], text: str) -> float:
     """The instant in s that a user specifies: a time such as "150 s", or the number of a change of any run, from 1.
 
     Raises ScenarioError if there is no such change, or if the time is outside of a run.
@@ -84,7 +85,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
             hint="the number of a change, as --change 2, or a time with its unit, as --change '150 s'",
         ) from error
     # Every figure around the instant has a panel for each run, so the shortest run sets the limit.
-    end_ns = min(view.metrics.end_ns for view in views)
+    end_ns = min(view.end_ns for view in views)
     if not 0 <= t_ns < end_ns:
         raise ScenarioError(
             f"cannot show the runs around {t_ns / 1e9:g} s: the shortest of them lasts {end_ns / 1e9:g} s",
@@ -93,7 +94,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
     return t_ns / 1e9
 
 
-def sentence(views: Sequence[RunView], change_s: float | None) -> str:
+def sentence(views: Sequence[Run], change_s: float | None) -> str:
     """Sentence that names the instant that figures around route changes show, and why; empty if no path ever
     changed."""
     if change_s is not None:
@@ -105,5 +106,5 @@ def sentence(views: Sequence[RunView], change_s: float | None) -> str:
     return worded(views, text)
 
 
-def _flows_of(run: RunView) -> list[RunView]:
+def _flows_of(run: Run) -> list[Run]:
     return [run] if len(run.tcp_flows) < 2 else [run.of_flow(number) for number in run.tcp_flows]

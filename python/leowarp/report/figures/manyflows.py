@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from leowarp.report.labels import MOST_LINES, by_run, labels, styles
 from leowarp.report.style import BEFORE, line_style
-from leowarp.report.view import MOST_LINES, RunView, by_run, labels, styles
+from leowarp.results.run import Run
 
 MOST_GREY = 200
 """Maximum number of grey curves. More curves would look like one grey area, and each curve takes 1 ms and 2 kB of the
 file."""
 
-Named = tuple[RunView, str, dict[str, Any]]
+Named = tuple[Run, str, dict[str, Any]]
 """A view, its name in the legend, and its line style."""
 
 
-def shown_apart(runs: Sequence[RunView]) -> bool:
+def shown_apart(runs: Sequence[Run]) -> bool:
     """Whether each view gets its own line.
 
     Returns: True for up to `MOST_LINES` views. True also for any number of views that are all of different runs,
@@ -59,7 +60,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     axes.plot(grid, np.nanmedian(values, axis=0), color=BEFORE, linewidth=0.9, label="median flow", zorder=2.5)
 
 
-def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
+def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
     """Each view with its label and the style of its curve.
 
     scores: Numbers by which the lowest, the median and the highest view are selected.
@@ -90,9 +91,7 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     return found
 
 
-def hit_hardest(
-    runs: Sequence[RunView], scores: Sequence[float] | Sequence[tuple[int, int]]
-) -> tuple[list[RunView], str]:
+def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[int, int]]) -> tuple[list[Run], str]:
     """The views with the highest scores, at most as many as lines can distinguish. Among equal scores, earlier views
     are kept.
 

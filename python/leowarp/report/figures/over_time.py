@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.metrics import SERIES, Series, series_of
 from leowarp.report.figures import FIGURES, Runs, views
+from leowarp.report.labels import MOST_LINES, footer_of, labels, numbers_of, styles, worded
 from leowarp.report.style import PAGE_IN, highest_of, mark_changes, new_figure, styled
-from leowarp.report.view import MOST_LINES, RunView, footer_of, labels, styles, worded
+from leowarp.results.run import Run
 
 MOST_PANELS = 8
 """Maximum number of panels, which fit below each other on the page of a paper."""
@@ -31,7 +32,7 @@ def plot(
 
     Parameters
     ----------
-    runs : path, Run, RunView, or a sequence of them
+    runs : path, Run, or a sequence of them
         Run directories.
     names : sequence of str
         Names of the series (`leowarp.metrics.SERIES`); a unit may be left out.
@@ -51,7 +52,7 @@ def plot(
     """
     chosen = _chosen(names)
     many = views(runs)
-    end_s = max(run.metrics.end_ns for run in many) / 1e9
+    end_s = max(run.end_ns for run in many) / 1e9
     until_s = end_s if to_s is None else min(to_s, end_s)
     if not 0 <= from_s < until_s:
         raise ScenarioError(
@@ -99,7 +100,7 @@ def _chosen(names: Sequence[str]) -> list[Series]:
     return chosen
 
 
-def _flows(run: RunView, chosen: Sequence[Series], flow: int | str | Sequence[int | str] | None) -> list[int]:
+def _flows(run: Run, chosen: Sequence[Series], flow: int | str | Sequence[int | str] | None) -> list[int]:
     if flow is None:
         of_probes = all(series.needs == "echoes" for series in chosen)
         have = run.probe_flows if of_probes else run.tcp_flows
@@ -111,21 +112,21 @@ def _flows(run: RunView, chosen: Sequence[Series], flow: int | str | Sequence[in
                 hint=f"it has {', '.join(others)}" if (run.tcp_flows if of_probes else run.probe_flows) else None,
             )
         return have
-    return run.chosen(flow)
+    return numbers_of(run, flow)
 
 
-_Line = tuple[RunView, str, dict[str, Any], np.ndarray, np.ndarray]
+_Line = tuple[Run, str, dict[str, Any], np.ndarray, np.ndarray]
 """A view with its label and line style, and the times and values of its series."""
 
 
-def _having(series: Series, lines: Sequence[RunView], *, all_of_them: bool) -> list[_Line]:
+def _having(series: Series, lines: Sequence[Run], *, all_of_them: bool) -> list[_Line]:
     """The flows that have the series, among those to be drawn.
 
     Raises TraceError if no flow has the series, or if a requested flow lacks it.
     """
     found = []
     for run, label, style in zip(lines, labels(lines), styles(lines), strict=True):
-        t_ns, value = series.of_flow(run.metrics, run.main_flow)
+        t_ns, value = series.of_flow(run.numbers, run.main_flow)
         if np.isfinite(value).any():
             found.append((run, label, style if len(lines) > 1 else {"color": style["color"]}, t_ns, value))
         elif all_of_them or (not found and run is lines[-1]):

@@ -15,8 +15,9 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import ACK, DATA
 from leowarp.metrics.inputs.tables import floats, truths
 from leowarp.report.figures.around_changes import chosen_changes, hardest_hit
+from leowarp.report.labels import algorithm_of, footer_of, worded
 from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
-from leowarp.report.view import RunView, footer_of, worded
+from leowarp.results.run import Run
 
 MARKS = 110
 """Number of marks of one kind that a reader can distinguish on a page. If there are more marks, only every second,
@@ -61,7 +62,7 @@ class _Around:
         _draw(axes, self.data, self.acks, self.t_ns, self.zero, self.mss)
 
 
-def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
+def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
     """Sequence number over time around one route change: packets sent, packets that arrived on the old and on the new
     path, late packets, retransmissions, and ACKs.
 
@@ -80,13 +81,13 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     axes.set_xlabel(worded(runs, "time after the route change, ms"))
     axes.set_ylabel("packet number, from the first late one" if len(around.late) else "packet number, from the change")
     what = f"change at {t_ns / 1e9:g} s: {len(around.late)} packets overtaken"
-    whose = run.flow_names[run.main_flow] if len(run.plan.flows) > 1 else run.algorithm
+    whose = run.flow_names[run.main_flow] if len(run.observed_plan.flows) > 1 else algorithm_of(run)
     axes.set_title(f"{run.name}, {whose}, {what}", loc="left")
     figure.legend(loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
 
 
-def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: float) -> Figure:
+def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float) -> Figure:
     """`packet_diagram` of the same change in several runs, side by side, with the same numbers and axes.
 
     runs: Runs that are equal up to the change, so that a packet has the same number in each run. Number 0 is the first
@@ -113,7 +114,7 @@ def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: f
     return figure
 
 
-def _around(run: RunView, t_ns: int) -> _Around:
+def _around(run: Run, t_ns: int) -> _Around:
     """The packets of a run around a change, numbered from the first late packet."""
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]

@@ -18,6 +18,7 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import NEAR_NS, Probes, probes, slots
 from leowarp.metrics.inputs.tables import floats
 from leowarp.report.figures.manyflows import draw_bands, hit_hardest, shown_apart
+from leowarp.report.labels import by_run, footer_of, identity, labels, run_labels, worded
 from leowarp.report.style import (
     AFTER,
     BAD,
@@ -29,7 +30,7 @@ from leowarp.report.style import (
     mark_changes,
     new_figure,
 )
-from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, worded
+from leowarp.results.run import Run
 
 
 def draw_probes(
@@ -71,7 +72,7 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
         axes.stairs(values, edges_s, baseline=None, color=AFTER, linewidth=1.3, label="smallest of each slot")
 
 
-def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
+def ping_over_time(runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
     """Round-trip time of every probe, one panel per run and flow (fig. 3).
 
     runs: Runs with ping flows that get replies. If there are more flows than lines can distinguish, the flows with the
@@ -80,8 +81,8 @@ def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: floa
     Raises TraceError if a run has no such flow.
     """
 
-    def panel(axes: Axes, run: RunView, number: int) -> None:
-        until_s = end_s or run.metrics.end_ns / 1e9
+    def panel(axes: Axes, run: Run, number: int) -> None:
+        until_s = end_s or run.end_ns / 1e9
         shown = _probes(run, number).between(round(start_s * 1e9), round(until_s * 1e9))
         draw_probes(axes, shown, run.change_instants_ns(number) / 1e9)
         axes.set_xlim(start_s, until_s)
@@ -91,7 +92,7 @@ def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: floa
 
 
 def ping_around_change(
-    runs: Sequence[RunView], *, change_s: float | None = None, before_s: float = 2.0,
+    runs: Sequence[Run], *, change_s: float | None = None, before_s: float = 2.0,
     after_s: float = 2.0,
 ) -> Figure:  # fmt: skip
     """Round-trip time of the probes around one route change (fig. 4).
@@ -102,13 +103,13 @@ def ping_around_change(
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
     # Only flows whose path changed are drawn. If no flow's path changed, the panel of the first flow says so.
-    runs = changed if changed and any(run.flow is not None for run in runs) else runs
+    runs = changed if changed and any(run.chosen_flow is not None for run in runs) else runs
 
     at_s = change_s
     if at_s is None and len(by_run(runs)) > 1 and len(first_ns := runs[0].change_instants_ns(_ping(runs[0]))):
         at_s = _highest(runs[0], _probes(runs[0], _ping(runs[0])), first_ns)
 
-    def panel(axes: Axes, run: RunView, number: int) -> None:
+    def panel(axes: Axes, run: Run, number: int) -> None:
         found, instants_ns = _probes(run, number), run.change_instants_ns(number)
         t_s = _highest(run, found, instants_ns) if at_s is None else at_s
         first_ns, last_ns = round((t_s - before_s) * 1e9), round((t_s + after_s) * 1e9)
@@ -121,7 +122,7 @@ def ping_around_change(
 
 
 def ping_between_changes(
-    runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None,
+    runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None,
     guard_s: float = NEAR_NS / 1e9,
 ) -> Figure:  # fmt: skip
     """Round-trip times with the changes left out, and the smallest value of each slot as steps (fig. 5).
@@ -133,12 +134,12 @@ def ping_between_changes(
     """
     guard_ns = round(guard_s * 1e9)
 
-    def panel(axes: Axes, run: RunView, number: int) -> None:
-        until_s = end_s or run.metrics.end_ns / 1e9
+    def panel(axes: Axes, run: Run, number: int) -> None:
+        until_s = end_s or run.end_ns / 1e9
         found, instants_ns = _probes(run, number), run.change_instants_ns(number)
         shown = found.between(round(start_s * 1e9), round(until_s * 1e9)).without(instants_ns, guard_ns)
         draw_probes(axes, shown, instants_ns / 1e9)
-        draw_minima(axes, found, instants_ns, run.metrics.end_ns, guard_ns)
+        draw_minima(axes, found, instants_ns, run.end_ns, guard_ns)
         axes.set_xlim(start_s, until_s)
         # The delay of the path differs between slots, so differences across a change do not count as variation.
         steps = np.abs(np.diff(shown.delay_ns[~shown.is_lost]))
@@ -151,7 +152,7 @@ def ping_between_changes(
     return _panels(runs, 1.5, panel, words)
 
 
-def probe_delays(runs: Sequence[RunView]) -> Figure:
+def probe_delays(runs: Sequence[Run]) -> Figure:
     """One-way delay and round-trip time of each ping or UDP packet at its sending time.
 
     Returns: A figure with one panel per run, in ms over s; diamonds on the axis are lost packets. If there are more
@@ -169,11 +170,11 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
     panels = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
     for axes, group in zip(panels, groups, strict=True):
         run = group[0]
-        mark_changes(axes, sorted({t_ns / 1e9 for t_ns in run.metrics.route_changes["t_ns"]}))
+        mark_changes(axes, sorted({t_ns / 1e9 for t_ns in run.numbers.route_changes["t_ns"]}))
         number = 0
         of_flows = []
         for view in group:
-            flow = view.probe_flows[0] if view.flow is None else view.flow
+            flow = view.probe_flows[0] if view.chosen_flow is None else view.chosen_flow
             echoes = run.tables.echoes[run.tables.echoes["flow"] == flow]
             sent = floats(echoes["sent_ns"])
             for column, name, marker in (("received_ns", "one way", "."), ("reply_ns", "there and back", "x")):
@@ -197,17 +198,17 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
         axes.set_ylabel("delay, ms")
         axes.set_ylim(bottom=0)
         what = f", one way, {len(group)} flows" if not shown_apart(group) else ""
-        axes.set_title(f"{of_runs[id(run.run)] if len(groups) > 1 or len(group) > 1 else labels(runs)[0]}{what} "
+        axes.set_title(f"{of_runs[identity(run)] if len(groups) > 1 or len(group) > 1 else labels(runs)[0]}{what} "
                        "(diamonds on the axis: lost)", loc="left", pad=3)  # fmt: skip
         if number:
             legend_below(axes, has_label=axes is panels[-1], ncols=2 if shown_apart(group) else 4, markerscale=2)
-        axes.set_xlim(0, run.metrics.end_ns / 1e9)
+        axes.set_xlim(0, run.end_ns / 1e9)
     panels[-1].set_xlabel(worded(runs, "time of sending, s (vertical lines: route changes)"))
     return figure
 
 
 def _panels(
-    runs: Sequence[RunView], height_in: float, draw: Callable[[Axes, RunView, int], None],
+    runs: Sequence[Run], height_in: float, draw: Callable[[Axes, Run, int], None],
     words: str, width_in: float = PAGE_IN,
 ) -> Figure:  # fmt: skip
     for run in runs:
@@ -228,19 +229,19 @@ def _panels(
     return figure
 
 
-def _probes(run: RunView, flow: int) -> Probes:
-    return probes(run.tables, flow, run.metrics.end_ns)
+def _probes(run: Run, flow: int) -> Probes:
+    return probes(run.tables, flow, run.end_ns)
 
 
-def _ping(run: RunView) -> int:
-    return run.ping_flows[0] if run.flow is None else run.flow
+def _ping(run: Run) -> int:
+    return run.ping_flows[0] if run.chosen_flow is None else run.chosen_flow
 
 
-def _lost(run: RunView, flow: int) -> float:
+def _lost(run: Run, flow: int) -> float:
     return float(_probes(run, flow).is_lost.sum())
 
 
-def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
+def _highest(run: Run, found: Probes, instants_ns: np.ndarray) -> float:
     if len(instants_ns) == 0:
         several = len(run.ping_flows) > 1
         whose = f"the path of none of its {len(run.ping_flows)} ping flows changed" if several else None
@@ -256,7 +257,7 @@ def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
     return float(instants_ns[int(np.argmax(heights))] / 1e9)
 
 
-def _title(run: RunView, runs: Sequence[RunView]) -> str:
+def _title(run: Run, runs: Sequence[Run]) -> str:
     return f"{labels(runs)[list(runs).index(run)]}: " if len(runs) > 1 else ""
 
 

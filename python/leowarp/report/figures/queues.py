@@ -14,14 +14,15 @@ from matplotlib.ticker import MaxNLocator
 from leowarp.metrics import queue_series, step_at
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.report.figures.around_changes import columns_of, hardest_hit
+from leowarp.report.labels import by_run, footer_of, identity, labels, run_labels, worded
 from leowarp.report.style import CHANGE_COLOUR, PAGE_IN, legend_below, line_style, mark_changes, new_figure
-from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, worded
+from leowarp.results.run import Run
 
 MOST_QUEUES = 6
 """Maximum number of panels for the queues of one run, because each pair of stations needs a large panel."""
 
 
-def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
+def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Largest sampled queue of the n-th link of the current path, in each time bin.
 
     known: Queues of directions in these bins, if already computed; the function adds those that it computes.
@@ -30,9 +31,9 @@ def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple
     Returns waiting: float64 array of shape (hops of the longest path, bins). Values are in packets. Values are nan
         where the current path has fewer links, or where the link has no samples.
     """
-    flow = run.plan.flows[run.main_flow]
+    flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
-    end_ns = run.metrics.end_ns
+    end_ns = run.end_ns
     # There are never more bins than samples: a bin without a sample would repeat the value of the previous bin.
     samples = end_ns // (run.plan.observe.queues_ns or end_ns)
     edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
@@ -52,7 +53,7 @@ def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple
     return edges_ns, waiting
 
 
-def queues(runs: Sequence[RunView]) -> Figure:
+def queues(runs: Sequence[Run]) -> Figure:
     """Number of packets that wait at each link of the path, over time.
 
     runs: Flows of one pair of stations share a panel, because they share the path.
@@ -62,7 +63,7 @@ def queues(runs: Sequence[RunView]) -> Figure:
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
         runs, names = _one_a_pair(runs)
-    if len(runs) > MOST_QUEUES and any(run.flow is not None for run in runs):
+    if len(runs) > MOST_QUEUES and any(run.chosen_flow is not None for run in runs):
         left_out = f"The {MOST_QUEUES} of {len(runs)} pairs with the longest queues"
         found = _longest(runs)
         runs, names, maps = [runs[at] for at in found], [names[at] for at in found], list(found.values())
@@ -98,7 +99,7 @@ def queues(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def _longest(runs: Sequence[RunView]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+def _longest(runs: Sequence[Run]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     """Indexes of the `MOST_QUEUES` views with the longest queues, each with its map. Among pairs with equal queues,
     earlier views come first."""
     # Many pairs of stations share links, so each link's queue is computed only once. A pair is skipped if no queue on
@@ -110,16 +111,16 @@ def _longest(runs: Sequence[RunView]) -> dict[int, tuple[np.ndarray, np.ndarray]
     for place in sorted(range(len(runs)), key=lambda place: -bounds[place]):
         if len(longest) >= MOST_QUEUES and bounds[place] < sorted(longest.values())[-MOST_QUEUES]:
             break
-        maps[place] = queue_map(runs[place], known.setdefault(id(runs[place].run), {}))
+        maps[place] = queue_map(runs[place], known.setdefault(identity(runs[place]), {}))
         waiting = maps[place][1]
         longest[place] = float(np.nanmax(waiting)) if np.isfinite(waiting).any() else 0.0
     kept = sorted(longest, key=lambda place: (-longest[place], place))[:MOST_QUEUES]
     return {place: maps[place] for place in sorted(kept)}
 
 
-def _at_most(run: RunView) -> float:
+def _at_most(run: Run) -> float:
     """Upper bound of the number of packets that waited at any link of a view's paths."""
-    flow, tables = run.plan.flows[run.main_flow], run.tables
+    flow, tables = run.observed_plan.flows[run.main_flow], run.tables
     links = {
         link for path in pair_routes(tables, (flow.source, flow.destination))["path"] for link in tables.links_of(path)
     }
@@ -127,21 +128,21 @@ def _at_most(run: RunView) -> float:
     return max((tables.longest_queues_pkts.get(direction, 0.0) for direction in directions), default=0.0)
 
 
-def _one_a_pair(runs: Sequence[RunView]) -> tuple[list[RunView], list[str]]:
+def _one_a_pair(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
     """The first flow of each pair of stations in each run, and the name of the pair's path."""
     of_runs = run_labels(runs)
-    found: dict[tuple[int, str, str], tuple[RunView, str]] = {}
+    found: dict[tuple[int, str, str], tuple[Run, str]] = {}
     for run in runs:
-        flow = run.plan.flows[run.main_flow]
-        lead = f"{of_runs[id(run.run)]}, " if len(of_runs) > 1 else ""
+        flow = run.observed_plan.flows[run.main_flow]
+        lead = f"{of_runs[identity(run)]}, " if len(of_runs) > 1 else ""
         found.setdefault(
-            (id(run.run), flow.source, flow.destination), (run, f"{lead}{flow.source} to {flow.destination}")
+            (identity(run), flow.source, flow.destination), (run, f"{lead}{flow.source} to {flow.destination}")
         )
     return [run for run, _ in found.values()], [name for _, name in found.values()]
 
 
 def queues_at_change(
-    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
+    runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
     """Queues around a route change: at the links that the path leaves (dashed), keeps and adds.
@@ -160,7 +161,7 @@ def queues_at_change(
     for axes, (t_ns, flows, title, of_several) in zip(panels, columns, strict=True):
         run = hardest_hit([run for run, _, _ in flows], t_ns / 1e9)
         if of_several:
-            flow = run.plan.flows[run.main_flow]
+            flow = run.observed_plan.flows[run.main_flow]
             title = f"change at {t_ns / 1e9:g} s\n{flow.source} to {flow.destination}"
         before, after = (run.tables.links_of(path) for path in _paths_around(run, t_ns))
         number = 0
@@ -168,7 +169,7 @@ def queues_at_change(
             direction = run.tables.direction_of(*link)
             if direction is None:
                 continue
-            series = queue_series(run.tables, direction, run.metrics.end_ns)
+            series = queue_series(run.tables, direction, run.end_ns)
             t_s = np.arange(-before_s, after_s, 0.05)
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
             # On any link, a single packet may wait for the previous one. Links with at most one waiting packet are
@@ -193,10 +194,10 @@ def queues_at_change(
     return figure
 
 
-def _paths_around(run: RunView, t_ns: int) -> list[tuple[str, ...] | None]:
+def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
     """The paths of a view's flow just before `t_ns` and from `t_ns` on. The two paths are equal if the path did not
     change at `t_ns`."""
-    flow = run.plan.flows[run.main_flow]
+    flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     # A row of the routes is valid from its instant on, so one ns before `t_ns` the old path is valid.
     places = [np.searchsorted(routes["t_ns"], at_ns, side="right") - 1 for at_ns in (t_ns - 1, t_ns)]

@@ -17,8 +17,9 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import histogram
 from leowarp.metrics.inputs.tables import floats
 from leowarp.report.curves.densities import Shares, draw_buffer_density, draw_density, draw_n_reordering
+from leowarp.report.labels import MOST_LINES, by_run, footer_of, identity, labels, styles, worded
 from leowarp.report.style import PAGE_IN, legend_below, mark_changes, new_figure
-from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, styles, worded
+from leowarp.results.run import Run
 
 OVER_TIME = (
     ("reordered_ratio", "Reordered packets, share of the received", "share"),
@@ -28,7 +29,7 @@ OVER_TIME = (
 """Columns of the reordering table that get a panel each, with title and axis label."""
 
 
-def reordering_densities(runs: Sequence[RunView]) -> Figure:
+def reordering_densities(runs: Sequence[Run]) -> Figure:
     """RD, RBD, n-reordering and extents of each flow over the whole run. If there are many flows, the flows with the
     most late packets are shown.
 
@@ -52,7 +53,7 @@ def reordering_densities(runs: Sequence[RunView]) -> Figure:
         draw(axes, [each for each in shares if np.size(each.index)] or shares)
         axes.set_title(title, loc="left", pad=3)
     for run, label, style in drawn:
-        _draw_extents(panels[3], histogram(run.metrics.densities, _flow(run), "extent"), label, style)
+        _draw_extents(panels[3], histogram(run.numbers.densities, _flow(run), "extent"), label, style)
     panels[2].set_xlim(0.5, max(10, panels[2].get_xlim()[1] - 0.5) + 0.5)
     panels[3].set_title("Reordering extent", loc="left", pad=3)
     if len(runs) > 1:
@@ -61,7 +62,7 @@ def reordering_densities(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def reordering_over_time(runs: Sequence[RunView]) -> Figure:
+def reordering_over_time(runs: Sequence[Run]) -> Figure:
     """Share of reordered packets, mean displacement and entropy, in windows of sending time and around route changes.
 
     Returns: A figure with one panel for each of `OVER_TIME`, over s. Thin lines are windows, and thick lines the
@@ -75,7 +76,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
     panels = figure.subplots(len(OVER_TIME), 1, sharex=True)
     found = any_around = False
     for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
-        mine = run.metrics.reordering[run.metrics.reordering["flow"] == _flow(run)]
+        mine = run.numbers.reordering[run.numbers.reordering["flow"] == _flow(run)]
         windows, around = mine[mine["scope"] == "window"], mine[mine["scope"] == "change"]
         found |= len(windows) + len(around) > 0
         any_around |= len(around) > 0
@@ -91,14 +92,14 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
             f"cannot draw the reordering of {_names(runs)} over time: it was measured over the whole run alone",
             hint='ask for windows: --set observe.reordering_window="10 s"',
         )
-    instants = sorted({t_ns / 1e9 for run in runs for t_ns in run.metrics.route_changes["t_ns"]})
+    instants = sorted({t_ns / 1e9 for run in runs for t_ns in run.numbers.route_changes["t_ns"]})
     for axes, (_, title, unit) in zip(panels, OVER_TIME, strict=True):
         mark_changes(axes, instants)
         axes.set_title(title, loc="left", pad=3)
         axes.set_ylabel(unit)
         axes.set_ylim(0, 1.08 * axes.dataLim.ymax if axes.dataLim.ymax > 0 else 1)
         axes.yaxis.set_major_locator(MaxNLocator(4))
-    panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
+    panels[-1].set_xlim(0, max(run.end_ns for run in runs) / 1e9)
     words = "time of sending, s" + (" (vertical lines: route changes)" if instants else "")
     panels[-1].set_xlabel(worded(runs, words))
     handles = panels[0].get_legend_handles_labels()[0]
@@ -115,11 +116,11 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def _flow(run: RunView) -> int:
-    return run.flow if run.flow is not None else (run.tcp_flows or [0])[0]
+def _flow(run: Run) -> int:
+    return run.chosen_flow if run.chosen_flow is not None else (run.tcp_flows or [0])[0]
 
 
-def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], str]:
+def _chosen(runs: Sequence[Run]) -> tuple[list[Run], list[pd.Series], str]:
     """Views to draw, each view's row of the reordering table, and a line of text about the views left out. Flows
     without a late packet are left out if there are several flows per run. If more flows remain than lines can
     distinguish, those with fewer late packets are left out too.
@@ -134,17 +135,16 @@ def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], st
     return [runs[place] for place in most], [rows[place] for place in most], what if len(most) < len(runs) else ""
 
 
-def _whole_runs(runs: Sequence[RunView]) -> list[pd.Series]:
-    """For each view, the row of the reordering table that covers the whole run."""
+def _whole_runs(runs: Sequence[Run]) -> list[pd.Series]:
     places: dict[int, dict[int, int]] = {}
     rows = []
     for run in runs:
-        frame = run.metrics.reordering
+        frame = run.numbers.reordering
         # The table is searched only once for all flows of a run.
-        if id(run.run) not in places:
+        if identity(run) not in places:
             at = np.flatnonzero((frame["scope"] == "run").to_numpy(dtype=bool))[::-1]
-            places[id(run.run)] = dict(zip(frame["flow"].to_numpy()[at].tolist(), at.tolist(), strict=True))
-        place = places[id(run.run)].get(_flow(run))
+            places[identity(run)] = dict(zip(frame["flow"].to_numpy()[at].tolist(), at.tolist(), strict=True))
+        place = places[identity(run)].get(_flow(run))
         if place is None:
             raise TraceError(
                 f"cannot draw the reordering of {run.path.name}: it was not measured",
@@ -154,13 +154,12 @@ def _whole_runs(runs: Sequence[RunView]) -> list[pd.Series]:
     return rows
 
 
-def _shares(run: RunView, kind: str, label: str, style: dict[str, Any]) -> Shares:
-    bars = histogram(run.metrics.densities, _flow(run), kind)
+def _shares(run: Run, kind: str, label: str, style: dict[str, Any]) -> Shares:
+    bars = histogram(run.numbers.densities, _flow(run), kind)
     return Shares(bars["index"].to_numpy(), floats(bars["share_ratio"]), label, style)
 
 
 def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, Any]) -> None:
-    """Draw the share of the reordered packets that have at least a given extent."""
     index, share = bars["index"].to_numpy(), floats(bars["share_ratio"])
     if len(index):
         at_least = np.cumsum(share[::-1])[::-1]
@@ -182,7 +181,7 @@ def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
     return t_s, np.stack([value, value, np.where(follows, value, np.nan)], axis=1).ravel()
 
 
-def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[pd.Series], chosen: str) -> None:
+def _say_what_is_beyond(figure: Figure, runs: Sequence[Run], rows: Sequence[pd.Series], chosen: str) -> None:
     """Write a text above the figure: which flows it shows, and how many packets RD leaves out because their
     displacement exceeds the threshold."""
     lines = [
@@ -197,12 +196,12 @@ def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[
         figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=6.5, color="#a33c00")
 
 
-def _footer(runs: Sequence[RunView]) -> str:
+def _footer(runs: Sequence[Run]) -> str:
     # RD and RBD are defined only together with their threshold (RFC 5236, 3.4 and 3.9), so every figure names the
     # threshold.
     thresholds = dict.fromkeys(f"{run.plan.observe.reordering_threshold_pkts} packets" for run in runs)
     return f"reordering: first transmissions; threshold of RD and RBD: {' | '.join(thresholds)} · {footer_of(runs)}"
 
 
-def _names(runs: Sequence[RunView]) -> str:
+def _names(runs: Sequence[Run]) -> str:
     return ", ".join(dict.fromkeys(run.path.name for run in runs))

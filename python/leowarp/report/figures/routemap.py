@@ -14,11 +14,12 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import ARROW
 from leowarp.report.figures.around_changes import chosen_changes, hardest_hit
 from leowarp.report.figures.land import LAND_DEG, WATER_DEG
+from leowarp.report.labels import footer_of
 from leowarp.report.style import AFTER, BEFORE, COLUMN_IN, new_figure
-from leowarp.report.view import RunView, footer_of
+from leowarp.results.run import Run
 
 
-def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
+def route_map(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
     """Route before and after a change on the globe, with all satellites on the visible side.
 
     change_s: Instant of the change to show; by default the change with the most late packets.

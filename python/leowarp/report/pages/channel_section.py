@@ -9,7 +9,8 @@ from typing import Any
 from leowarp.base.errors import TraceError
 from leowarp.media.mobile import SATELLITE, TERMINAL, fading_of, harq_of
 from leowarp.report import html
-from leowarp.report.view import RunView
+from leowarp.report.labels import mobile_of
+from leowarp.results.run import Run
 from leowarp.scenario.schema import Mobile
 from leowarp.timeline.channel import Realisation
 from leowarp.timeline.channel.statistics import state_rows
@@ -18,13 +19,13 @@ LINK = (SATELLITE, TERMINAL)
 """The link whose channel fades."""
 
 
-def channel_section(view: RunView, pictures: str) -> str:
+def channel_section(view: Run, pictures: str) -> str:
     """HTML with the figure, the outcomes of codewords and packets, and the shares of the states.
 
     pictures: HTML of the figure.
     Returns: "" if there is no mobile channel. The result is one sentence if the channel cannot be recomputed.
     """
-    mobile = view.mobile
+    mobile = mobile_of(view)
     if mobile is None:
         return ""
     try:
@@ -52,10 +53,10 @@ def _codewords(mobile: Mobile, found: Realisation) -> str:
     return html.table(caption, ["what became of them", "share, %", "delay, ms"], rows)
 
 
-def _losses(view: RunView, found: Realisation) -> str:
+def _losses(view: Run, found: Realisation) -> str:
     lost, count = int(found.outcomes.lost.sum()), len(found.outcomes.lost)
     rows: list[list[object]] = [["all codewords", count, lost, 100 * lost / count]]
-    links = view.metrics.links
+    links = view.numbers.links
     mine = links[(links["a"] == LINK[0]) & (links["b"] == LINK[1])]
     for link in mine.itertuples(index=False):
         # Packets that still wait when the run ends, or were dropped earlier, are never sent over the channel.

@@ -12,7 +12,7 @@ import pandas as pd
 from leowarp.base import layout
 from leowarp.base.nodes import station_of
 from leowarp.report import html
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 
 MOST_ROWS = 300
 """Maximum number of rows of a table, because more rows would make the page several megabytes large. The run's own
@@ -67,19 +67,19 @@ _REFUSALS = {
 _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
-def cures_section(view: RunView) -> str:
+def cures_section(view: Run) -> str:
     """HTML of the section; "" if the run's nodes take no action at route changes."""
     return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
 
 
-def _has(view: RunView, table: str) -> bool:
+def _has(view: Run, table: str) -> bool:
     return (view.path / layout.TRACE / f"{table}.parquet").exists()
 
 
-def _switches(view: RunView) -> str:
+def _switches(view: Run) -> str:
     if not _has(view, "switches"):
         return ""
-    frame = view.run.switches()
+    frame = view.switches()
     if len(frame) == 0:
         return "<p>No node changed to another link while packets waited or were in flight on the previous one.</p>"
     cures = view.document.get("cures", {})
@@ -103,10 +103,10 @@ def _switches(view: RunView) -> str:
     return _table(f"Changes of nodes to another link. {said}", header, rows, left, len(frame), "entries")
 
 
-def _merges(view: RunView) -> str:
+def _merges(view: Run) -> str:
     if not _has(view, "merges"):
         return ""
-    frame = view.run.merges()
+    frame = view.merges()
     if len(frame) == 0:
         return "<p>No node changed to another link, so no marker was sent.</p>"
     rows = [
@@ -122,10 +122,10 @@ def _merges(view: RunView) -> str:
     return _table(caption, header, rows, left, len(frame), "markers")
 
 
-def _notices(view: RunView) -> str:
+def _notices(view: Run) -> str:
     if not _has(view, "notices"):
         return ""
-    frame = view.run.notices()
+    frame = view.notices()
     if len(frame) == 0:
         return "<p>No host received a notice of a route change.</p>"
     rows = [
@@ -141,10 +141,10 @@ def _notices(view: RunView) -> str:
     return _table(caption, header, rows, frozenset(range(1, 5)), len(frame), "notices")
 
 
-def _orders(view: RunView) -> str:
+def _orders(view: Run) -> str:
     if not _has(view, "orders"):
         return ""
-    cures, frame = view.document.get("cures", {}), view.run.orders()
+    cures, frame = view.document.get("cures", {}), view.orders()
     orders, copies = (cures.get(key, "off") != "off" for key in ("resequence", "duplicate"))
     columns: dict[str, tuple[str, float]] = {"numbered_pkts": ("numbered", 1)}
     columns |= _ORDERED if orders else {}
@@ -163,10 +163,10 @@ def _orders(view: RunView) -> str:
     return _table(caption, header, rows, frozenset(range(3)), len(frame), "streams")
 
 
-def _nodes(view: RunView) -> str:
+def _nodes(view: Run) -> str:
     if not _has(view, "nodetotals"):
         return ""
-    frame = view.run.nodetotals()
+    frame = view.nodetotals()
     if len(frame) == 0:
         return ""
     rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(MOST_ROWS).itertuples(index=False)]
@@ -180,16 +180,16 @@ def _nodes(view: RunView) -> str:
 _ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for packets to")
 
 
-def _entry(view: RunView, row: Any) -> list[object]:
+def _entry(view: Run, row: Any) -> list[object]:
     """Cells for a change of a node's route: instant, old and new link, and the station whose packets are affected."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
 
 
-def _end(view: RunView, direction: Any, side: int) -> str | None:
+def _end(view: Run, direction: Any, side: int) -> str | None:
     """The node at one end of a direction: 0 sends, 1 receives; None if there is no such direction."""
-    return None if pd.isna(direction) else view.run.tables.directions[int(direction)][side]
+    return None if pd.isna(direction) else view.tables.directions[int(direction)][side]
 
 
 def _refusal(refused: Any) -> str | None:

@@ -11,7 +11,7 @@ import pytest
 from leowarp.base import layout
 from leowarp.base.metadata import decode_metadata
 from leowarp.report.pages.cures_section import cures_section
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 from leowarp.trace import TABLES
 from support.synthetic.run import PLAN_TOML, S, write_synthetic_run
 
@@ -45,7 +45,7 @@ def cured(tmp_path):
             frame = pd.DataFrame(rows, columns=schema.names)
             table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
             pq.write_table(table.replace_schema_metadata(schema.metadata), path / layout.TRACE / f"{name}.parquet")
-        return cures_section(RunView(path))
+        return cures_section(Run(path, complete=False))
 
     return section
 

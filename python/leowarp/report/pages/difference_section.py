@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from leowarp.report import html
-from leowarp.report.view import RunView, labels
+from leowarp.report.labels import labels
 from leowarp.results.differences import causes, condensed, said
 from leowarp.results.run import Run
 
@@ -15,9 +15,9 @@ MOST_ROWS = 12
 """Further rows are folded."""
 
 
-def difference_section(runs: Sequence[RunView]) -> str:
+def difference_section(runs: Sequence[Run]) -> str:
     """Table with one column per run, or a sentence if there are no differences."""
-    return difference_table([run.run for run in runs], labels(runs))
+    return difference_table(runs, labels(runs))
 
 
 def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collection[str] = ()) -> str:

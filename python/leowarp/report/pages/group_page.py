@@ -11,9 +11,9 @@ from leowarp.base import layout, plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.report import html
 from leowarp.report.figures.bands import GROUP_FIGURES, group_figure
+from leowarp.report.labels import warnings_of
 from leowarp.report.pages.difference_section import difference_table
 from leowarp.report.style import FORMATS, save
-from leowarp.report.view import RunView
 from leowarp.results.replicates import Group
 from leowarp.scalars.medians import compared_groups, sentence
 
@@ -35,7 +35,7 @@ def write_group_comparison(
         raise ScenarioError(f"cannot draw into {folder}: {why}", hint="name another directory with --out")
     (folder / FIGURES_FOLDER).mkdir(parents=True, exist_ok=True)
     names = layout.directory_names([group.path for group in groups])
-    views = [(name, [RunView(run) for run in group.runs]) for name, group in zip(names, groups, strict=True)]
+    views = [(name, list(group.runs)) for name, group in zip(names, groups, strict=True)]
     interval = sentence([len(group.runs) for group in groups])
     pictures, not_drawn = [], []
     for name, (title, _, _) in GROUP_FIGURES.items():
@@ -66,7 +66,7 @@ def write_group_comparison(
         f"{name}, seed {run.plan.run.seed}: {text}"
         for name, group in zip(names, groups, strict=True)
         for run in group.runs
-        for text in run.warnings
+        for text in warnings_of(run)
     ]
     firsts = [group.runs[0] for group in groups]
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)

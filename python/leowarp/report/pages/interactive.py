@@ -19,8 +19,9 @@ from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.per_flow.goodput import life
 from leowarp.report.figures.goodputs import top_mbps
 from leowarp.report.html import own_script
+from leowarp.report.labels import MOST_LINES, identity, labels, styles
 from leowarp.report.style import OKABE_ITO
-from leowarp.report.view import MOST_LINES, RunView, labels, styles
+from leowarp.results.run import Run
 
 POINTS = 40_000
 """Maximum number of points of a line, which is more than a screen can show. With more than `MOST_LINES` flows, all
@@ -29,7 +30,7 @@ lines together have at most as many points as `MOST_LINES` full lines."""
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
 
-def chart(runs: Sequence[RunView], element: str) -> str:
+def chart(runs: Sequence[Run], element: str) -> str:
     """HTML of one chart. The page must contain `library()` after its last chart.
 
     runs: Views of TCP flows. Each view gets one line in each of the four `ROWS`. If there are more than `MOST_LINES`,
@@ -53,7 +54,7 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     top = top_mbps(runs)
     tops = [top if row == 0 and np.isfinite(top) else None for row in rows]
     empty = [ROWS[row].split(",")[0] for row in range(len(ROWS)) if row not in rows]
-    means = [run.metrics.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
+    means = [run.numbers.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
     order = sorted(range(len(runs)), key=lambda place: means[place])
     # A flow that ended at once has no line.
     lives = [_life_ns(run) for run in runs]
@@ -70,7 +71,7 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         "first": first,
         "colours": list(OKABE_ITO),
         "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
-        "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
+        "end_s": max(run.end_ns for run in runs) / 1e9,
     }
     # "</script" in the data would end the script, and after "<!--" the real end would be ignored.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
@@ -81,12 +82,12 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     )
 
 
-def _life_ns(run: RunView) -> int:
-    lived = life(run.tables, run.main_flow, run.plan.flows[run.main_flow], run.metrics.end_ns)
+def _life_ns(run: Run) -> int:
+    lived = life(run.tables, run.main_flow, run.observed_plan.flows[run.main_flow], run.end_ns)
     return lived.stop_ns - lived.start_ns
 
 
-def _whose(runs: Sequence[RunView]) -> str:
+def _whose(runs: Sequence[Run]) -> str:
     return ", ".join(labels(runs)) if len(runs) <= MOST_LINES else f"{len(runs)} flows"
 
 
@@ -114,17 +115,17 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
 
 
 def _series(
-    run: RunView, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
+    run: Run, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The rows of the chart for a flow. `queues` caches values that flows of the same pair share."""
     flow = run.main_flow
     # Bins are longer than 50 ms if the run is very long, is sampled very often, or has many flows.
-    bin_ns = max(50_000_000, int(run.metrics.end_ns) // most // 50_000_000 * 50_000_000)
+    bin_ns = max(50_000_000, int(run.end_ns) // most // 50_000_000 * 50_000_000)
     rate = goodput(run.tables, flow, "in_order", bin_ns)
     samples = run.tables.of_flow("sockets", flow)
     samples = samples.iloc[:: max(len(samples) // most, 1)]
     t_s = samples["t_ns"].to_numpy() / 1e9
-    key = (id(run.run), run.plan.flows[flow].source, run.plan.flows[flow].destination)
+    key = (identity(run), run.observed_plan.flows[flow].source, run.observed_plan.flows[flow].destination)
     # Flows of the same pair share the path and therefore this row. For 90 flows between two stations, the row is
     # computed only once.
     if key not in queues:
@@ -137,16 +138,16 @@ def _series(
     ]
 
 
-def _path_queue(run: RunView, most: int) -> tuple[np.ndarray, np.ndarray]:
+def _path_queue(run: Run, most: int) -> tuple[np.ndarray, np.ndarray]:
     """At each queue sample, the sum of packets that wait on all links of the current path; empty if there are no
     samples."""
     sampled_ns = run.plan.observe.queues_ns
     if sampled_ns is None:
         return np.zeros(0), np.zeros(0)
-    end_ns, step_ns = run.metrics.end_ns, max(sampled_ns, run.metrics.end_ns * 2 // most)
+    end_ns, step_ns = run.end_ns, max(sampled_ns, run.end_ns * 2 // most)
     grid = np.arange(0, end_ns, step_ns, dtype="int64")
     total = np.zeros(len(grid))
-    main = run.plan.flows[run.main_flow]
+    main = run.observed_plan.flows[run.main_flow]
     for in_force, waiting_pkts in path_queues(run.tables, (main.source, main.destination), end_ns, grid):
         total[in_force] += waiting_pkts[in_force]
     return grid / 1e9, total

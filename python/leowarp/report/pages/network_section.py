@@ -11,7 +11,8 @@ import pandas as pd
 from leowarp.metrics import pairs
 from leowarp.report import html
 from leowarp.report.figures.across_flows import has_pairs
-from leowarp.report.view import MOST_LINES, RunView
+from leowarp.report.labels import MOST_LINES
+from leowarp.results.run import Run
 
 MOST_ROWS = 300
 """Maximum number of rows of a table, because more rows would make the page several megabytes large. `leowarp show
@@ -51,13 +52,13 @@ _PAIRS = {
 """Columns of the tables: label, and size of the unit."""
 
 
-def network_section(view: RunView) -> str:
+def network_section(view: Run) -> str:
     """Tables of links, satellites and pairs of stations. The tables are folded unless there are many flows. The result
     is "" if no link carried a packet."""
-    links = view.metrics.links
+    links = view.numbers.links
     if len(links) == 0:
         return ""
-    satellites = view.run.satellites()
+    satellites = view.satellites()
     tables = [_links(links)]
     if len(satellites):
         tables.insert(0, _table("satellite", satellites, list(satellites["satellite"]), _SATELLITES, "satellites"))

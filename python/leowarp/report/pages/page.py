@@ -22,6 +22,7 @@ from leowarp.report import html
 from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.figures.drawing import Drawing, OnFigure, draw_all
 from leowarp.report.figures.instants import chosen_instant_s, sentence
+from leowarp.report.labels import by_run, footer, is_access, labels, mobile_of, numbers_of, warnings_of, worded
 from leowarp.report.pages import interactive
 from leowarp.report.pages.channel_section import channel_section
 from leowarp.report.pages.cures_section import cures_section
@@ -33,7 +34,7 @@ from leowarp.report.pages.outcome import outcome
 from leowarp.report.pages.reconfigurations import reconfigurations_section
 from leowarp.report.pages.reordering_section import reordering_section
 from leowarp.report.pages.summary_section import first_numbers, summary_tables
-from leowarp.report.view import RunView, by_run, labels, worded
+from leowarp.report.rules import rules_of
 from leowarp.results.run import Run
 from leowarp.view import FILE as MOVING
 
@@ -87,8 +88,8 @@ def write_report(
     TraceError
         If the run lacks the data for one of `figures`. The other figures and the page are still written.
     """
-    view = RunView(run_dir)
-    chosen = None if flow is None else view.chosen(flow)
+    view = views(run_dir)[0]
+    chosen = None if flow is None else numbers_of(view, flow)
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
     # `leowarp verify` needs these entries to draw the same pages again.
     pages: dict[str, dict[str, Any]] = {
@@ -101,7 +102,7 @@ def write_report(
         return _written(view, drawing, command)
 
 
-def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
+def _written(view: Run, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
@@ -109,7 +110,7 @@ def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
         # would suggest that the run has data for only two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
-    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
+    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view], folder))
     page = _write(folder, body, view.name)
     for name in figures or ():
         if name in not_drawn:
@@ -163,7 +164,7 @@ def write_comparison(
     drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
     drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, drawing)
     title = title or "Runs compared: " + ", ".join(labels(many))
-    warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
+    warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in warnings_of(run)]
     parts = [
         ("zoom", "Over time", _chart(many)),
         ("figures", "Figures", _instant(many, change_s) + _pictures(many, folder, drawn) + _not_drawn(not_drawn)),
@@ -174,7 +175,7 @@ def write_comparison(
     ]  # fmt: skip
     if command:
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
-    lead = moving([run.run for run in many], folder) + lead
+    lead = moving(many, folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
     # Differences come before all numbers, because the meaning of a number depends on what else differs between the
     # runs.
@@ -182,13 +183,13 @@ def write_comparison(
     return _write(folder, body, title)
 
 
-def _instant(runs: Sequence[RunView], change_s: float | None) -> str:
+def _instant(runs: Sequence[Run], change_s: float | None) -> str:
     text = sentence(runs, change_s) if any(run.tcp_flows for run in runs) else ""
     return f'<p class="quiet">{html.text(text)}</p>\n' if text else ""
 
 
 def _run_body(
-    view: RunView,
+    view: Run,
     drawn: Sequence[str],
     not_drawn: dict[str, str],
     command: str | None,
@@ -201,7 +202,7 @@ def _run_body(
         ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
         ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("changes", worded([view], "Route changes"),
-         reconfigurations_section(view) if view.is_access else _changes_table(view)),
+         reconfigurations_section(view) if is_access(view) else _changes_table(view)),
         ("cures", "Cures of route changes", cures_section(view)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
         ("iperf3", "iperf3 beside the trace", iperf3_section(view)),
@@ -211,16 +212,16 @@ def _run_body(
         ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
         ("again", "How to repeat this run", _again(view, command)),
     ]  # fmt: skip
-    count = len(view.plan.flows)
+    count = len(view.observed_plan.flows)
     heading = f"{view.name}, {_kinds(view)}"
     if count == 1:
         heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
-    line = f"{count} flow{'s' if count > 1 else ''}, {view.metrics.end_ns / 1e9:g} s of virtual time"
+    line = f"{count} flow{'s' if count > 1 else ''}, {view.end_ns / 1e9:g} s of virtual time"
     return (
-        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
+        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(footer(view))}</p>\n'
         + _figures_of(view, chosen)
         # Warnings come before all numbers, because readers must check them before they trust the results.
-        + html.warning_box(view.warnings)
+        + html.warning_box(warnings_of(view))
         + outcome(view)
         + worded([view], first_numbers([view]))
         + lead
@@ -232,13 +233,13 @@ def _folded(summary: str, content: str) -> str:
     return f"<details><summary>{html.text(summary)}</summary>{content}</details>" if content else ""
 
 
-def _kinds(view: RunView) -> str:
+def _kinds(view: Run) -> str:
     """Number of flows of each congestion control or kind, such as "2 cubic, 1 bbr, 1 ping"."""
-    sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.plan.flows)
+    sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.observed_plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 
 
-def _figures_of(view: RunView, chosen: Sequence[int] | None) -> str:
+def _figures_of(view: Run, chosen: Sequence[int] | None) -> str:
     if chosen is None:
         return ""
     names = "; ".join(f"{view.flow_names[number]} (number {number})" for number in chosen)
@@ -251,7 +252,7 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
     return html.navigation((name, heading) for name, heading, _ in shown) + sections
 
 
-def _directory(view: RunView) -> str:
+def _directory(view: Run) -> str:
     """Name of the run's directory, even if the path is "."."""
     return view.path.name or view.path.resolve().name
 
@@ -263,12 +264,12 @@ def _write(folder: Path, body: str, title: str) -> Path:
     return path
 
 
-def _changes_table(view: RunView) -> str:
+def _changes_table(view: Run) -> str:
     # A motive for paths over satellites is that they may take less time than those on the ground, so the page compares
     # them.
     beside = [fibre.text() for fibre in fibres(view.plan)[:MOST_FIBRES]]
     ground = f'<p class="quiet">Beside these paths: {html.text("; ".join(beside))}, one way.</p>' if beside else ""
-    changes = view.metrics.route_changes
+    changes = view.numbers.route_changes
     if len(changes) == 0:
         return f"<p>The route never changed.</p>{ground}"
     rows = []
@@ -295,8 +296,8 @@ def _changes_table(view: RunView) -> str:
     return ground + (table if len(rows) <= MOST_CHANGES else _folded(f"Each of the {len(rows)} route changes", table))
 
 
-def _recovery_table(view: RunView) -> str:
-    frame = view.metrics.recoveries
+def _recovery_table(view: Run) -> str:
+    frame = view.numbers.recoveries
     if len(frame) == 0:
         return ""
     rows = []
@@ -318,12 +319,12 @@ def _recovery_table(view: RunView) -> str:
     return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
 
 
-def _rules_table(view: RunView, label: str) -> str:
+def _rules_table(view: Run, label: str) -> str:
     caption = f"Rules that shape the results{' of ' + label if label else ''}"
-    return html.table(caption, ["rule", "value"], view.rules(), left=frozenset((0, 1)))
+    return html.table(caption, ["rule", "value"], rules_of(view.document, view.manifest), left=frozenset((0, 1)))
 
 
-def _versions(view: RunView) -> str:
+def _versions(view: Run) -> str:
     rows: list[tuple[str, str]] = []
 
     def walk(prefix: str, value: Any) -> None:
@@ -343,7 +344,7 @@ def _versions(view: RunView) -> str:
     return f"<details><summary>Versions and hashes</summary>{shown}</details>"
 
 
-def _again(view: RunView, command: str | None) -> str:
+def _again(view: Run, command: str | None) -> str:
     directory = _directory(view)
     lines = [
         command or f"leowarp run {shlex.quote(f'{directory}/{layout.PLAN}')} --out {shlex.quote(directory + '-again')}",
@@ -358,7 +359,7 @@ def _again(view: RunView, command: str | None) -> str:
     )
 
 
-def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
+def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
     """HTML of the figures. Two figures of half the width share a row, and a single one has its caption beside it."""
     blocks, waiting = [], ""
     for name in names:
@@ -382,7 +383,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
 
 
-def _python(runs: Sequence[RunView], name: str) -> str:
+def _python(runs: Sequence[Run], name: str) -> str:
     """Two lines of Python that draw a figure. The lines are to be run in the folder that contains the run
     directories."""
     paths = [_directory(group[0]) for group in by_run(runs)]
@@ -391,11 +392,12 @@ def _python(runs: Sequence[RunView], name: str) -> str:
     return f"from leowarp.report import figure\nfigure({paths!r}, {name!r})"
 
 
-def _is_of_study(run: RunView) -> bool:
-    """Whether the path's only constellation is the one of the study."""
+def _is_of_study(run: Run) -> bool:
     # Values are compared as texts, because a plan has only one spelling for each value.
     shell = run.document.get("constellation", {})
-    return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
+    return (
+        not is_access(run) and mobile_of(run) is None and all(shell.get(key) == value for key, value in STUDY.items())
+    )
 
 
 def _part(names: Sequence[str], part: str) -> list[str]:
@@ -413,11 +415,10 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
     return f'<p class="quiet">Not drawn:</p><ul class="quiet">{items}</ul>'
 
 
-def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
-    """The interactive chart of all TCP flows, or of the chosen ones."""
+def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
     if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
         return ""
-    views_shown: list[RunView] = []
+    views_shown: list[Run] = []
     of = ""
     for run in runs:
         numbers = [number for number in run.tcp_flows if chosen is None or number in chosen]
@@ -440,7 +441,7 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
     return f'<div class="screen">{note}{chart}{interactive.library()}</div>'
 
 
-def _evenly(run: RunView, numbers: Sequence[int]) -> list[int]:
+def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:
     """`MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and others at equal distances
     between these two."""
     means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
@@ -449,7 +450,7 @@ def _evenly(run: RunView, numbers: Sequence[int]) -> list[int]:
     return sorted(ordered[place] for place in places)
 
 
-def _run_links(runs: Sequence[RunView], folder: Path) -> str:
+def _run_links(runs: Sequence[Run], folder: Path) -> str:
     items = []
     for run, label in zip(runs, labels(runs), strict=True):
         page = run.path / layout.REPORT / PAGE

@@ -8,8 +8,9 @@ from typing import Any
 
 from leowarp import scalars
 from leowarp.report import html
+from leowarp.report.labels import MOST_LINES, labels, worded
 from leowarp.report.pages.scalar_rows import all_zero, scalar_rows
-from leowarp.report.view import MOST_LINES, RunView, labels, worded
+from leowarp.results.run import Run
 from leowarp.scalars.of_run import CURES
 from leowarp.scalars.overview import Section, overview
 
@@ -96,7 +97,7 @@ RUN_ROWS = (
 """Scalars of the run that follow those of the flows."""
 
 
-def first_numbers(runs: Sequence[RunView]) -> str:
+def first_numbers(runs: Sequence[Run]) -> str:
     """The six most important numbers: side by side for one run, in a table for several runs. If there are TCP flows,
     the numbers cover only TCP flows.
 
@@ -112,7 +113,7 @@ def first_numbers(runs: Sequence[RunView]) -> str:
     return html.numbers(first_entries(runs[0]))
 
 
-def first_entries(run: RunView) -> list[tuple[str, str]]:
+def first_entries(run: Run) -> list[tuple[str, str]]:
     """The most important numbers of a run as (label, text). The label names the flows that the number covers."""
     entries = list(_first_of(run).items())[:MOST_FIRST]
     return [(f"{label}, {whose}" if whose else label, text) for label, (text, whose) in entries]
@@ -128,7 +129,7 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
     return [head, *cells]
 
 
-def _first_of(run: RunView) -> dict[str, tuple[str, str]]:
+def _first_of(run: Run) -> dict[str, tuple[str, str]]:
     """Numbers that may be shown first, by label and in order: the text, and the flows that it covers."""
     # If there are TCP flows, the first section is about them, because pings beside TCP flows only serve as probes.
     section = overview(run.summary)[0]
@@ -154,7 +155,7 @@ def _said(section: Section, label: str) -> tuple[str, str] | None:
     return None if of_all.get("median") is None else (str(of_all["median"]), "the median flow")
 
 
-def summary_tables(runs: Sequence[RunView]) -> str:
+def summary_tables(runs: Sequence[Run]) -> str:
     """Tables with the scalars of each flow and of each run. If there are many flows, tables with sums and quantiles
     come first."""
     heads, columns = [], []
@@ -190,7 +191,7 @@ def _table(
     return html.table(caption, ["", "unit", *heads], cells, left=frozenset((0, 1)))
 
 
-def _spread_tables(run: RunView) -> str:
+def _spread_tables(run: Run) -> str:
     """Tables for many flows: sums and quantiles first, then the worst and the best flows."""
     tables = ""
     for section in overview(run.summary):

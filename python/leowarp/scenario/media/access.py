@@ -515,10 +515,7 @@ def _check_base(section: Section, problems: Problems) -> None:
 def quantiles_ns(texts: Sequence[str]) -> list[int]:
     """The quantiles of `Access.base_rtts` or `Access.stalls`.
 
-    Raises
-    ------
-    ScenarioError
-        If a quantile is not a time from 0 s to 10 s, if they decrease, or if there is only one.
+    Raises ScenarioError if a quantile is not a time from 0 s to 10 s, if they decrease, or if there is only one.
     """
     values_ns = [int(units.TIME.parse(each)) for each in texts]
     if any(not 0 <= each <= 10 * 10**9 for each in values_ns):
@@ -531,7 +528,6 @@ def quantiles_ns(texts: Sequence[str]) -> list[int]:
 
 
 def _check_quantiles(section: Section, problems: Problems) -> None:
-    """Check that quantiles are increasing times."""
     for key in ("base_rtts", "stalls"):
         try:
             quantiles_ns(value_of(section, Access, key))

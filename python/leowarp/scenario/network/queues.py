@@ -22,12 +22,10 @@ def _time(doc: str, low: str = "1 us") -> Key:
 
 
 def _size(doc: str, low: str, high: str = "4 GB") -> Key:
-    """A parameter in bytes."""
     return Key("quantity", doc, quantity=units.BYTES, low=low, high=high)
 
 
 def _number(doc: str, low: int, high: int) -> Key:
-    """A parameter without a unit."""
     return Key("count", doc, low=low, high=high)
 
 

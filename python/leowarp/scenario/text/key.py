@@ -200,7 +200,6 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
 
 
 def _field(key: Key, value: object, required: bool = False) -> Any:
-    """A dataclass field with its key's declaration, for `keys`."""
     if required:
         return dataclasses.field(metadata={"key": key})
     # A dataclass rejects a mutable default.

@@ -155,7 +155,6 @@ class _Reader:
         self._skip(end)
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
-        """Skip a match of `pattern` at this place, if there is one."""
         match = pattern.match(self.text, self.at)
         if match is not None:
             self.at = match.end()

@@ -194,7 +194,6 @@ def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
 
 
 def _check_client_start(section: Section, problems: Problems) -> None:
-    """Check that the client starts before the flow stops."""
     start_ns = value_of(section, sections.Flow, "start_ns")
     after_ns, stop_ns = value_of(section, sections.Flow, "client_after_ns"), section.values["stop_ns"]
     if start_ns < stop_ns <= start_ns + after_ns:

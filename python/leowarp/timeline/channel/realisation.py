@@ -65,15 +65,9 @@ class Realisation:
 
         A retransmission counts in the window of its codeword. A link with few packets is treated like a full one.
 
-        Parameters
-        ----------
-        rate_bps : int
-            Rate of first transmissions alone.
-
-        Returns
-        -------
-        t_ns : int64 array of shape (n,), ascending, the first 0
-        rate_bps : int64 array of shape (n,)
+        rate_bps: Rate of first transmissions alone.
+        Returns t_ns: int64 array of shape (n,), ascending, the first 0
+        Returns rate_bps: int64 array of shape (n,)
         """
         ends = np.arange(0, int(self.starts_ns[-1]) + 1, CAPACITY_WINDOW_NS, dtype=np.int64)
         first = np.searchsorted(self.starts_ns, ends)

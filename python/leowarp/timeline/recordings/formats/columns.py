@@ -236,7 +236,6 @@ class _Row:
         return int(value)
 
     def _whole(self, cell: str) -> int:
-        """A sequence number."""
         if not (cell.isascii() and cell.isdigit()) or len(cell) > 12:
             raise ScenarioError(f"{self._where}: {SEQUENCE} = {cell[:40]!r}: not a whole number", self._hint)
         return int(cell)
@@ -313,7 +312,6 @@ def _cells(line: str) -> list[str]:
 
 
 def _usual_width(rows: list[list[str]]) -> int:
-    """Most frequent number of cells per row."""
     widths = Counter(len(cells) for cells in rows)
     # If two widths are equally frequent, the larger one is used, because a missing cell is more likely than an extra
     # one.

@@ -66,14 +66,8 @@ def looks_like_ping(text: str) -> bool:
 class _Read:
     """One run of ping, with its probes in order.
 
-    Attributes
-    ----------
-    run : Run
-    sent : Sent
-        Probes of the run.
-    copies : int
-        Number of duplicate replies.
-    notes : tuple of str
+    sent: Probes of the run.
+    copies: Number of duplicate replies.
     """
 
     run: Run
@@ -85,15 +79,8 @@ class _Read:
 def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     """Round trips of ping's output.
 
-    Parameters
-    ----------
-    interval_ns : int, optional
-        Time between probes, for output without time stamps.
-
-    Raises
-    ------
-    ScenarioError
-        With file and line, if there is no reply, or if one file has runs that do not belong together.
+    interval_ns: Time between probes, for output without time stamps.
+    Raises ScenarioError with file and line, if there is no reply, or if one file has runs that do not belong together.
     """
     text = text_of(path)
     lines = lines_of(text)
@@ -170,10 +157,7 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
     """The run itself, or its parts if its numbers restart without a first line of ping.
 
-    Raises
-    ------
-    ScenarioError
-        If the numbers restart and there are no time stamps.
+    Raises ScenarioError if the numbers restart and there are no time stamps.
     """
     found: list[_Read] = []
     rest = _without_strange_numbers(run, interval_ns, skips)
@@ -292,10 +276,7 @@ def _sent_ns(
 def _joined(path: Path, read: list[_Read]) -> Sent:
     """All runs, with times on the clock of the first run.
 
-    Raises
-    ------
-    ScenarioError
-        If a run begins before the previous one ends, because the order of events is then unknown.
+    Raises ScenarioError if a run begins before the previous one ends, because the order of events is then unknown.
     """
     if len(read) == 1:
         return read[0].sent

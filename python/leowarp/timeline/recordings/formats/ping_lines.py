@@ -56,32 +56,18 @@ _MARK = re.compile(r"\([^()]*!\)")
 class Reply:
     """A line that reports a reply.
 
-    Attributes
-    ----------
-    line : int
-        Number of the line, counted from 1.
-    text : str
-        The whole line.
-    seq : int
-        Sequence number as printed, with 16 bits.
-    rtt_ns : int or None
-        Round trip; None: the line has no readable time.
-    resolution_ns : int
-        Value of one unit in the time's last digit.
-    printed_ns : int or None
-        When the line was printed, ns since 1970, if `-D` was used.
-    source : str or None
-        The address that replied; None in languages other than English.
-    length_bytes : int or None
-        Length of the ICMP message.
-    copy : bool
-        ping reports that it is not the first reply to this probe.
-    mark : str or None
-        Remarks of ping about the reply: a bad checksum, another address.
-    prefix : str
-        Text before the reply that is not a time stamp of ping.
-    at_most : bool
-        The time is a bound: `time<1 ms`.
+    line: Number of the line, counted from 1.
+    text: The whole line.
+    seq: Sequence number as printed, with 16 bits.
+    rtt_ns: Round trip; None: the line has no readable time.
+    resolution_ns: Value of one unit in the time's last digit.
+    printed_ns: When the line was printed, ns since 1970, if `-D` was used.
+    source: The address that replied; None in languages other than English.
+    length_bytes: Length of the ICMP message.
+    copy: ping reports that it is not the first reply to this probe.
+    mark: Remarks of ping about the reply: a bad checksum, another address.
+    prefix: Text before the reply that is not a time stamp of ping.
+    at_most: The time is a bound: `time<1 ms`.
     """
 
     line: int
@@ -102,13 +88,8 @@ class Reply:
 class Header:
     """The first line of an output.
 
-    Attributes
-    ----------
-    line : int
-    target : str or None
-        The host that was pinged.
-    ip_bytes : int or None
-        IP length of a probe.
+    target: The host that was pinged.
+    ip_bytes: IP length of a probe.
     """
 
     line: int

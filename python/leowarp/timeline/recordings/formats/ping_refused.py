@@ -52,10 +52,7 @@ def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
 def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> None:
     """Check that all replies have time stamps, or that an interval is given.
 
-    Raises
-    ------
-    ScenarioError
-        If a reply has no time stamp and no interval is given, or if both exist.
+    Raises ScenarioError if a reply has no time stamp and no interval is given, or if both exist.
     """
     stamped = [reply.printed_ns is not None for reply in replies]
     if any(stamped) and not all(stamped):
@@ -85,10 +82,7 @@ def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> N
 def in_one_place(path: Path, replies: list[Reply]) -> None:
     """Check that all replies of a run come from one address, except for those marked by ping.
 
-    Raises
-    ------
-    ScenarioError
-        If the replies come from several addresses: two pings wrote into the file at the same time.
+    Raises ScenarioError if the replies come from several addresses: two pings wrote into the file at the same time.
     """
     sources = Counter(reply.source for reply in replies if reply.source and not (reply.copy or reply.mark))
     if len(sources) > 1:
@@ -103,10 +97,7 @@ def in_one_place(path: Path, replies: list[Reply]) -> None:
 def check_together(path: Path, runs: list[Run]) -> None:
     """Check that all runs have the same destination and the same probe length.
 
-    Raises
-    ------
-    ScenarioError
-        If the destination or the probe length differs.
+    Raises ScenarioError if the destination or the probe length differs.
     """
     first = runs[0]
     for run in runs[1:]:

@@ -30,20 +30,12 @@ _DRIFT_RATIO, _DRIFT_PKTS = 0.02, 64
 class Run:
     """One output of ping, or what remains of it.
 
-    Attributes
-    ----------
-    header : Header or None
-        First line of the output; None: it is missing.
-    replies : list of Reply
-        Replies in the order of the lines; each has a time.
-    without_time : list of (int, Reply)
-        Replies with an unreadable time, and the number of `replies` before each.
-    damaged : list of (int, Damaged)
-        Lines that were replies, in the same form as `without_time`.
-    tally, spread : Tally, Spread or None
-        ping's statistics at the end.
-    silent : list of int
-        Sequence numbers for which a line reports that no reply came.
+    header: First line of the output; None: it is missing.
+    replies: Replies in the order of the lines; each has a time.
+    without_time: Replies with an unreadable time, and the number of `replies` before each.
+    damaged: Lines that were replies, in the same form as `without_time`.
+    tally, spread: ping's statistics at the end.
+    silent: Sequence numbers for which a line reports that no reply came.
     """
 
     header: Header | None = None
@@ -107,10 +99,7 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
 def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
     """Indexes of replies whose neighbours are consecutive, but whose own number cannot be between them.
 
-    Parameters
-    ----------
-    replies, interval_ns
-        The same parameters as for `unwrapped`.
+    replies, interval_ns: The same parameters as for `unwrapped`.
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     found: set[int] = set()
@@ -146,18 +135,10 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
     """Sequence numbers that continue after 65535, and the index at which another run begins, if any.
 
-    Parameters
-    ----------
-    replies : list of Reply
-        In the order of their lines.
-    interval_ns : int or None
-        Time between probes, for replies without time stamps.
-
-    Returns
-    -------
-    seqs : list of int
-        Numbers of the replies up to that index.
-    place : int or None
+    replies: In the order of their lines.
+    interval_ns: Time between probes, for replies without time stamps.
+    Returns seqs: Numbers of the replies up to that index.
+    Returns place:
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     seqs = [replies[0].seq]

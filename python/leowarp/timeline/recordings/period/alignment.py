@@ -163,16 +163,9 @@ def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np
 def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) -> NDArray[np.float64]:
     """Mean of the values after each place, minus the mean of the values before it.
 
-    Parameters
-    ----------
-    values : float64 array of shape (n,)
-    at : int64 array of shape (instants, offsets)
-        Places from 0 to n.
-
-    Returns
-    -------
-    float64 array of the shape of `at`
-        Differences of means over 0.3 s.
+    values: float64 array of shape (n,)
+    at: int64 array of shape (instants, offsets). Places from 0 to n.
+    Returns: float64 array of the shape of `at`. Differences of means over 0.3 s.
     """
     width = max(int(_EDGE_NS / apart_ns), 1)
     sums = np.concatenate([[0.0], np.cumsum(values)])

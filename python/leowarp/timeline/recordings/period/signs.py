@@ -147,19 +147,10 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
     """Mean of the values from each place (plus `apart`) on, minus the mean of the values before the place; nan if half
     of them are unknown.
 
-    Parameters
-    ----------
-    of : float64 array of shape (n,)
-        nan: unknown.
-    width : int
-        Number of values in each mean.
-    apart : int
-        Number of values from the place on that belong to neither side.
-
-    Returns
-    -------
-    float64 array of shape (n + 1,)
-        The last place is after the last value.
+    of: float64 array of shape (n,). nan: unknown.
+    width: Number of values in each mean.
+    apart: Number of values from the place on that belong to neither side.
+    Returns: float64 array of shape (n + 1,). The last place is after the last value.
     """
     known = ~np.isnan(of)
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
