@@ -68,7 +68,8 @@ class Case:
     asked: Document that asks for the case, and how the case implements the requirement.
     set: Dotted keys of the scenario with their new values.
     under_exam: Numbers of the flows that use the algorithm under exam.
-    control: Algorithm that replaces the examined one in a second run, the control. The measure then compares the two runs.
+    control: Algorithm that replaces the examined one in a second run, the control. The measure then compares the two
+        runs.
     """
 
     key: str
@@ -118,7 +119,8 @@ def _of_file(suite: str) -> list[Case]:
 def _case(suite: str, entry: Mapping[str, Any]) -> Case:
     """Build a case from its table.
 
-    Raises ScenarioError if the table is wrong. The files with cases belong to leowarp, and a test reads all of them, so this error
+    Raises ScenarioError if the table is wrong. The files with cases belong to leowarp, and a test reads all of them, so
+    this error
         indicates a bug.
     """
     key = entry.get("id", "?")

@@ -41,8 +41,8 @@ def take(
     progress: See `run_study`.
     trust: True to allow a kernel and modules that a file names.
     maker: As for `run_study`.
-    seeds: Number of seeds, from 1 on. Each further seed repeats every case, with a `run.seed` that is larger by one. The
-        verdicts are those with the scenarios' own seeds.
+    seeds: Number of seeds, from 1 on. Each further seed repeats every case, with a `run.seed` that is larger by one.
+        The verdicts are those with the scenarios' own seeds.
     Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
     Raises HostError if the machine lacks something. Completed runs are kept.
     """

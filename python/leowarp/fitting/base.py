@@ -22,8 +22,8 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     """Estimates of `base_rtts` and `base_kept`.
 
     probes: Probes of round trips.
-    over_base_ns: float64 array of shape (n,). Addition delay that the fitted jitter adds to the base at the times of the probes, by
-        simulation: A slot's minimum delay exceeds its base by the smallest of the slot's values.
+    over_base_ns: float64 array of shape (n,). Addition delay that the fitted jitter adds to the base at the times of
+        the probes, by simulation: A slot's minimum delay exceeds its base by the smallest of the slot's values.
     extra_ns: Part of the round trip that comes from other keys of the profile.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)

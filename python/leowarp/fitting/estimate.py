@@ -23,9 +23,8 @@ class Estimate:
 
     key: Name of the key in `[access]`.
     value: Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
-    low, high: Ends of the 95 % interval; for a tuple of quantiles, one pair per quantile. None if no interval is possible;
-        `note`
-        has the reason.
+    low, high: Ends of the 95 % interval; for a tuple of quantiles, one pair per quantile. None if no interval is
+        possible; `note` has the reason.
     count: Number of observations on which the estimate is based.
     of: Kind of observations: slots, reconfigurations, probes, intervals.
     note: Method of the estimate, and its limitations.

@@ -32,12 +32,6 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
 
 
 def _known(path: Path) -> CodewordSummary | None:
-<<<<<<< HEAD:python/leowarp/report/realisation.py
-    """The codewords of the run's timeline; None if the timeline has none."""
-||||||| ed22fbf4:python/leowarp/report/realisation.py
-    """The codewords of the timeline; None if it has none."""
-=======
->>>>>>> h40b:python/leowarp/results/realisation.py
     timeline = path / layout.TIMELINE
     return TimelineMetadata.of(runtables.read_schema(path, layout.TIMELINE)).harq if timeline.exists() else None
 

@@ -116,8 +116,8 @@ def validate(
     profile: Profile profile for files; public recordings name their own.
     longest_ns: Length of the runs; default: the length of the recording.
     tell: Called with a line of text about each step.
-    Returns: Comparisons in the order of `recordings`. A recording that is missing or has no usable data becomes `Skipped`,
-        with the reason.
+    Returns: Comparisons in the order of `recordings`. A recording that is missing or has no usable data becomes
+        `Skipped`, with the reason.
     """
     given: list[_Given | Skipped] = [_read(one, recordings_folder, columns, received, profile) for one in recordings]
     by_link: dict[str, list[Measurement]] = {}

@@ -27,8 +27,8 @@ _SECOND_NS = 1_000_000_000
 def of_probes(series: Series, schedule: Schedule | None) -> Samples:
     """Samples of a series of round trips.
 
-    schedule: Schedule of the path's reconfigurations; without it there are no samples of steps or of delays above a slot's
-        minimum.
+    schedule: Schedule of the path's reconfigurations; without it there are no samples of steps or of delays above a
+        slot's minimum.
     Returns: By the names of the quantities above, in their units.
     """
     follows = ~np.isnan(series.delay_ns[1:]) & ~np.isnan(series.delay_ns[:-1])

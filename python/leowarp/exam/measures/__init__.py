@@ -21,8 +21,8 @@ from leowarp.results.run import Run
 class Measure:
     """A measure.
 
-    function: `function(run, **arguments) -> Measured`. If the function has an argument `control`, it compares the run with a
-        second one.
+    function: `function(run, **arguments) -> Measured`. If the function has an argument `control`, it compares the run
+        with a second one.
     quantity: Quantity in whose units limits are written. `Measured.value` is in the quantity's base unit.
     """
 

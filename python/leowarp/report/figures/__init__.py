@@ -241,8 +241,8 @@ Runs = str | Path | Run | Sequence[str | Path | Run]
 
 
 def views(runs: Runs) -> list[Run]:
-    """`runs` to draw. `runs` may be a run, its directory, and several of these are accepted. A run need not be complete, because its
-    report is drawn before its manifest is written."""
+    """`runs` to draw. `runs` may be a run, its directory, and several of these are accepted. A run need not be
+    complete, because its report is drawn before its manifest is written."""
     # A string is a sequence too. Without this check, each letter of a directory's name would be treated as a run.
     many = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     found = [run if isinstance(run, Run) else Run(run, complete=False) for run in many]
