@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of a run that are already known, so that its pages need not read and compute them again."""
+"""Numbers of a run that are available already, so that pages about the run need not read and compute them again."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 MANY_FLOWS = 100
-"""From this number of flows on, pages use the scalars that were stored when the run was made. Computing them takes 6 ms
-per flow."""
+"""From this number of flows on, pages use the scalars in `summary.json`, because computing them takes 6 ms per flow."""
 
 
 def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
-    """The run with this plan and these numbers, which the caller already has."""
-    # The known values are stored where the cached properties would store them.
+    """The run with this plan and these numbers, which the caller has computed already."""
+    # The values are stored under the names of the cached properties, which then return them.
     vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
     return run
 
 
 def numbers_to_draw(run: Run) -> Metrics:
-    """The numbers of a run, as in `run.numbers`. If there are many flows, the scalars are read from `summary.json`.
+    """The numbers of a run, as in `run.numbers`. If there are many flows, their scalars are read from `summary.json`.
 
-    The stored scalars are used only if the same sources and libraries wrote them, so the result is the same.
+    The stored scalars are used only if the current sources and libraries wrote them, so the numbers are the same.
     """
     from leowarp import metrics
 
@@ -38,7 +37,7 @@ def numbers_to_draw(run: Run) -> Metrics:
 
 
 def is_of_these_sources(run: Run) -> bool:
-    """Whether the current sources and libraries made the run; False if it is not complete."""
+    """Whether the current sources and libraries computed the run; False if the run is not complete."""
     from leowarp.trace.manifest import library_versions
     from leowarp.version import sources
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory as an object. All code that reads a run directory uses `Run`. `Run` also draws the figures of
-a run, and its display in a notebook."""
+"""`Run`: a run directory as an object. All code that reads a run directory uses this class. It also draws the figures
+of a run, and displays the run in a notebook."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ class Run:
     path : path
         The run directory.
     complete : bool
-        True if the run must be complete. While a run is being written, it has a plan and a trace, but neither summary
-        nor manifest.
+        True: an error is raised if the run is not complete. False is for a run that is being written, which has a plan
+        and a trace, but neither summary nor manifest.
 
     Raises
     ------
     TraceError
-        If the directory is not a run, or if the run is marked as incomplete; the message says why.
+        If the directory is not a run, or if the run is marked as incomplete; the message gives the reason.
     """
 
     drawing: ClassVar[Callable[..., Figure]]
-    """Function that returns a figure of a run by its name. Figures import `Run`, so this module cannot import them. The
-    package's top module, which imports both, sets this variable (`leowarp/__init__.py`)."""
+    """Function that returns a figure of a run by its name. The modules with figures import `Run`, so this module cannot
+    import them. leowarp's top module, which imports both, sets this variable (`leowarp/__init__.py`)."""
 
     moving: ClassVar[Callable[[Sequence[Run]], str]]
-    """Function that returns the animated page of runs as text; also set in `leowarp/__init__.py`."""
+    """Function that returns the animated page of runs as HTML text; it is set in `leowarp/__init__.py`."""
 
     inline: ClassVar[Callable[[Sequence[Run]], str]]
-    """Function that returns the notebook display of a run, or of the runs of a group, as HTML; also set in
+    """Function that returns the notebook display of a run, or of the runs of a group, as HTML; it is set in
     `leowarp/__init__.py`."""
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
@@ -65,7 +65,7 @@ class Run:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The plan as TOML values with units, for display and not for computation."""
+        """The plan as TOML values with units, for display; use `plan` for computations."""
         from leowarp import metrics
 
         refuse_changed(self.path, PLAN)
@@ -73,16 +73,16 @@ class Run:
 
     @cached_property
     def tables(self) -> Tables:
-        """All tables in the form that metrics read, with checked columns. The tables contain the numbers of the files,
-        not words."""
+        """All tables in the form that metrics read, with checked columns. The tables contain the numbers of the files;
+        `table` returns the same tables with words."""
         from leowarp import metrics
 
         return metrics.read_tables(self.path)
 
     @cached_property
     def numbers(self) -> Metrics:
-        """Metrics, computed again from the tables. `summary` and `metrics()` return the metrics that were written when
-        the run was made."""
+        """Metrics that are computed from the tables when they are first needed. `summary` and `metrics()` return the
+        stored metrics instead, which were computed when the run was executed."""
         from leowarp import metrics
 
         return metrics.metrics(self.tables, self.plan)
@@ -105,7 +105,7 @@ class Run:
 
     @cached_property
     def _connections(self) -> list[dict[str, Any]]:
-        # A run may lack this table if it is being written, or if it was made by hand.
+        # The table may be missing, if the run is being written or if a user made it by hand.
         if not (self.path / TRACE / "flows.parquet").exists():
             return []
         return decode_metadata(self.table("flows").schema, "connections") or []
@@ -127,20 +127,19 @@ class Run:
 
     @property
     def end_ns(self) -> int:
-        """End of the run on its own clock: the planned end, or the end of its last flow (`run.ends`)."""
+        """End of the run on its own clock, in ns: the planned end, or the end of its last flow (`run.ends`)."""
         return self.plan.run.duration_ns if self.tables.virtual_ns is None else self.tables.virtual_ns
 
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
-        The table has words instead of the numbers in the files, as data frames do: `direction` is "data" or "back", and
-        `host` is a name.
+        The table has words instead of the numbers in the files: `direction` is "data" or "back", and `host` is a name.
 
         Parameters
         ----------
         name : str
         columns, filters
-            As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows. Filters use words, too:
+            As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows. Filters use words as well:
             ``filters=[("direction", "==", "data")]``.
 
         Raises
@@ -175,7 +174,8 @@ class Run:
     def _frame(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
         from leowarp.trace.frames import counted_frame
 
-        # The filter is applied while reading: the packets of one of 90 flows take a ninetieth of the memory.
+        # The filter is applied while the file is read: the packets of one of 90 flows then take a ninetieth of the
+        # memory.
         filters = None if flow is None else [("flow", "==", self.flow_number(flow))]
         return counted_frame(self._table(name, filters=filters, categories=True))
 
@@ -185,14 +185,14 @@ class Run:
         Raises
         ------
         ScenarioError
-            If the run has no such flow. An empty table would look like a flow that sent nothing.
+            If the run has no such flow. An empty table would look as if this flow had sent nothing.
         """
-        # Names are read from the text of the plan, so that a flow is known even if nothing of it was recorded.
+        # Names are read from the text of the plan, so that a flow is found even if nothing of it was recorded.
         names = [planned.get("name") for planned in self.document.get("flows", ())]
         count = len(names) + len(self._connections)
         if isinstance(flow, str) and flow in names:
             return names.index(flow)
-        # True equals 1 in Python, so without this check `flow=True` would show flow 1.
+        # In Python, True equals 1, so without the check for bool, `flow=True` would mean flow 1.
         if isinstance(flow, bool) or flow not in range(count):
             raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=which_flows(flow, names, count))
         return int(flow)
@@ -216,19 +216,19 @@ class Run:
         return self._frame("sockets", flow)
 
     def packets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Packet truth: the stored packets, each with its arrival, or with the place and cause of its loss.
+        """The stored packets (packet truth), each with its arrival, or with the place and cause of its loss.
 
-        `observe.packets` determines which packets are stored; late, lost and retransmitted packets are always stored
+        `observe.packets` selects which packets are stored; late, lost and retransmitted packets are always stored
         (docs/concepts/truth.md).
         """
         return self._frame("packets", flow)
 
     def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Number of packets per 50 ms of sending time. The count is complete, whichever packets are stored."""
+        """Number of packets per 50 ms of sending time. All packets are counted, even those that are not stored."""
         return self._frame("bins", flow)
 
     def delays(self, flow: int | str | None = None) -> pd.DataFrame:
-        """One-way delays and round trips of all packets, as counts in narrow bins."""
+        """One-way delays and round trips of all packets, as the number of packets in narrow bins of delay."""
         return self._frame("delays", flow)
 
     def flows(self) -> pd.DataFrame:
@@ -253,8 +253,8 @@ class Run:
         return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
 
     def acks(self, flow: int | str | None = None) -> pd.DataFrame:
-        """ACKs of the receivers, counted by the number of segments that an ACK answers and by the waiting time of the
-        first of these."""
+        """ACKs of the receivers: number of ACKs by the number of segments that an ACK answers, and by the waiting time
+        of the first of these segments."""
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
@@ -272,12 +272,12 @@ class Run:
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:
-        """Largest number of packets that each node held, and packets that it sent itself, with the names of nodes; only
+        """Largest number of packets that each node buffered, and number of packets that the node itself created; only
         with `[cures]`."""
         return self._frame("nodetotals")
 
     def orders(self) -> pd.DataFrame:
-        """Packets that were put into order or discarded, one row per stream between two stations; only with
+        """Number of packets that were put into order or discarded, one row per stream between two stations; only with
         `resequence` or `duplicate`."""
         return self._frame("orders")
 
@@ -292,18 +292,18 @@ class Run:
         return self._frame("counters")
 
     def links(self) -> pd.DataFrame:
-        """Utilisation, drops by cause and longest queues. There is one row per direction of a link to which a packet
-        was offered.
+        """Utilisation, drops by cause and longest queues of links. There is one row per direction to which a packet was
+        offered.
 
-        Columns are `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
-        instant at which it first occurred. `queues()` has samples over time.
+        Columns are `leowarp.metrics.LINK_COLUMNS`. The longest queues are exact, in packets and in bytes, each with the
+        instant at which the queue first had this length. Samples of queues over time are in `queues()`.
         """
         # A copy is returned, because `satellites` uses the same frame, and the caller may change it.
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """Numbers of `links()`, summed over the outgoing links of each satellite. The table is empty if satellites are
-        not nodes in this run.
+        """The numbers of `links()`, combined over the outgoing links of each satellite. The table is empty if the
+        satellites are not nodes of this run's network.
 
         Columns are `leowarp.metrics.SATELLITE_COLUMNS`.
         """
@@ -311,7 +311,7 @@ class Run:
 
         stations = {station.name for station in self.plan.stations}
         moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
-        # A wire connects a station with its host. Neither of these two nodes is a satellite.
+        # A wire connects a station with its host, so neither of its two nodes is a satellite.
         nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
         return metrics.satellite_use(self.tables, self._links, nodes - stations, self.end_ns)
 
@@ -344,24 +344,26 @@ class Run:
         return self._frame("routes")
 
     def timeline(self) -> pd.DataFrame:
-        """Events of the emulated network."""
+        """The timeline: all events of the emulated network."""
         return self._frame("timeline")
 
     def metrics(self) -> pd.DataFrame:
-        """Metrics computed from the trace."""
+        """All metrics that were computed from the trace and stored with the run, one number per row."""
         return self._frame("metrics")
 
     @property
     def report(self) -> Path | None:
-        """Path of the report's page. None if the run was made without a report (`leowarp report RUN` makes it)."""
+        """Path of the report's page. None if the run was executed without a report (`leowarp report RUN` creates
+        it)."""
         page = self.path / REPORT / "index.html"
         return page if page.exists() else None
 
     def reordering(self, flow: int | str | None = None, scope: str | None = None) -> pd.DataFrame:
-        """Reordering of each flow, one row per scope: the whole "run", each "window", and the time around each "change"
-        of the path.
+        """Reordering of each flow, one row per scope: the whole "run", each "window" of sending time, and the time
+        around each "change" of the path.
 
-        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` has the columns that the guest wrote.
+        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` is the table that the guest wrote, with
+        other columns.
 
         Raises
         ------
@@ -376,8 +378,8 @@ class Run:
     def densities(
         self, flow: int | str | None = None, scope: str | None = None, kind: str | None = None
     ) -> pd.DataFrame:
-        """Histograms of reordering, one row per bar. The kinds are "density" (RD), "buffer_density" (RBD),
-        "n_reordering" and "extent".
+        """Histograms of reordering, one row per bar of a histogram. The kinds are "density" (RD), "buffer_density"
+        (RBD), "n_reordering" and "extent".
 
         Columns are `leowarp.metrics.DENSITY_COLUMNS`.
 
@@ -392,10 +394,12 @@ class Run:
         return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
     def causes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Numbers of packets that each route change made late, lost or retransmitted, and numbers of such packets that
-        no change caused. There is one row per flow and change.
+        """Number of packets that each route change made late, lost or retransmitted, and number of late, lost and
+        retransmitted packets without such a cause. There is one row per flow and change, and one row per flow for
+        packets without a change as their cause.
 
-        Columns are `leowarp.metrics.CAUSE_COLUMNS`. The numbers are computed from packet truth, which takes a moment.
+        Columns are `leowarp.metrics.CAUSE_COLUMNS`. The numbers are computed from packet truth when the method is
+        called, which takes a moment.
         """
         from leowarp import metrics
 
@@ -408,7 +412,7 @@ class Run:
         Columns are `leowarp.metrics.CHANGE_COLUMNS`. The table is computed on the first call, which takes about a
             second for a run of a minute.
         """
-        # A copy is returned, because the frame is cached, and a change by one caller must not affect the next.
+        # A copy is returned: the frame is cached, and a caller's changes must not affect other callers.
         return self.numbers.route_changes.copy()
 
     def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -420,7 +424,7 @@ class Run:
         return self._of(self.numbers.recoveries, flow=flow)
 
     def series(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
-        """A number, or a state in words, over time. Columns are `t_ns`, `flow` and the name of the series.
+        """A quantity, or a state in words, over time. Columns are `t_ns`, `flow` and the name of the series.
 
         Parameters
         ----------
@@ -428,7 +432,8 @@ class Run:
             One of `leowarp.metrics.SERIES`, for instance "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
             "path_delay_ns", "bbr_mode". The unit may be left out.
         flow : int or str, optional
-            Flow by number or name. By default all flows that have the series, one after the other.
+            Flow by number or name. By default, all flows that have the series; the rows of one flow follow those of
+            another.
 
         Raises
         ------
@@ -450,7 +455,7 @@ class Run:
         frame = pd.concat(pieces, ignore_index=True)
         if series.words:
             words = [None if math.isnan(value) else series.word(int(value)) for value in frame[series.name]]
-            # If a newer version wrote a state that has no word here, its number is used, so no value is lost.
+            # If a newer version wrote a state that has no word in this version, the state's number is used as the word.
             every = dict.fromkeys([*series.words.values(), *(word for word in words if word is not None)])
             frame[series.name] = pd.Categorical(words, categories=list(every))
         frame.attrs["units"] = {"t_ns": "ns", "flow": "", series.name: series.unit}
@@ -460,7 +465,7 @@ class Run:
         from leowarp import metrics, trace
 
         measured = {name: trace.read(self.path / TRACE, name) for name in ("reordering", "densities")}
-        # Routes are needed for the numbers of route changes, to which scopes of reordering refer.
+        # Routes are needed because scopes of reordering contain only the numbers of route changes.
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 
@@ -470,7 +475,7 @@ class Run:
         Parameters
         ----------
         flow : int or str, or a sequence of them, optional
-            Flows by number or name; by default all that can be in the figure.
+            Flows by number or name; by default all flows that the figure can show.
         options
             Options of `leowarp.report.figure`.
 
@@ -481,7 +486,8 @@ class Run:
         return Run.drawing(self, name, flow=flow, **options)
 
     def _of(self, frame: pd.DataFrame, flow: int | str | None, **wanted: Any) -> pd.DataFrame:
-        """Rows of a flow with the wanted values. A wanted value of None matches any value."""
+        """Rows of a flow in which the columns in `wanted` have the given values. A column whose wanted value is None
+        may have any value."""
         if flow is not None:
             wanted["flow"] = self.flow_number(flow)
         for column, value in wanted.items():
@@ -501,13 +507,13 @@ class Run:
         return frame
 
     def view(self, *others: Run, out: Path | str | None = None) -> FramedPage:
-        """The run as an animated page that a notebook displays. Other runs may be shown beside it, on the same clock.
+        """The run as an animated page that a notebook displays. Other runs may be shown next to it, on the same clock.
 
         Parameters
         ----------
         others : Run
         out : path, optional
-            Path of a file to which the page is also written.
+            Path of a file into which the page is written as well.
         """
         found = FramedPage(Run.moving((self, *others)))
         if out is not None:
