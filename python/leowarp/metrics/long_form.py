@@ -45,7 +45,7 @@ REORDERING_METRICS = {
 def long_form(result: Numbers) -> pd.DataFrame:
     """All numbers of a run, one per row.
 
-    result: Its series are computed here, if necessary.
+    result: The metrics of a run; their series are computed here if they are not computed yet.
     Returns: DataFrame with the columns of `LONG_COLUMNS`. The order is: scalars, route changes, recoveries, causes,
         reordering and its histograms, goodput, RTT, shares, path delays. Each part is sorted by flow, and within a flow
         by time.

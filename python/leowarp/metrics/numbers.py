@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All results computed from one run, as a value.
+"""All results that are computed from one run, as an object.
 
 This class is separate from `compute.py`, so that `long_form.py` can use the results without importing the computation.
 """

@@ -205,7 +205,8 @@ def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
 
 
 def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
-    """One-way delay of all data packets of a TCP flow: the scalars of `ONE_WAY`; None if not counted."""
+    """One-way delay of all data packets of a TCP flow: the scalars of `ONE_WAY`; None if the run did not count
+    delays."""
     counted = delays(tables, number, DATA)
     return dict.fromkeys(scalars.names(ONE_WAY)) if counted is None else counted.scalars("owd")
 

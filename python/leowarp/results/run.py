@@ -180,7 +180,7 @@ class Run:
         return counted_frame(self._table(name, filters=filters, categories=True))
 
     def flow_number(self, flow: int | str) -> int:
-        """Number of a flow that is given by its number or by its name in the scenario.
+        """Number of a flow; `flow` is this number, or the flow's name in the scenario.
 
         Raises
         ------

@@ -88,7 +88,7 @@ def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     likely).
 
     If all values are equal, the result is nan, and no exception is raised; `jittered.timeline` rejects such values
-        before it calls this function.
+    before it calls this function.
     """
     # `_in_range` is applied twice: the mean of very small floats is inexact, and the differences from the mean can
     # again be very small.

@@ -54,8 +54,8 @@ def packets_from_captures(
             f"no TCP connection is in both {source} ({len(here)} segments) and {destination} ({len(there)})",
             hint="address translation between the captures, or captures of different times?",
         )
-    # Only packets of the common connections are used to find the start. Captures contain other traffic as well, which
-    # may begin much earlier.
+    # By default, time 0 is the sending time of the first segment of a common connection. Other traffic is ignored,
+    # because it may begin much earlier.
     zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
     rows: list[_Packet] = []
     for ends, (flow, opener) in connections.items():
@@ -216,7 +216,7 @@ def _judge_order(rows: list[_Packet]) -> None:
     Late packets and extents are those of RFC 4737, provided that no retransmission and no packet without payload
     overtakes other packets.
 
-    rows: list of _Packet. rows: list of _Packet. The packets are in the order of sending.
+    rows: list of _Packet. The packets are in the order of sending.
     """
     # Packets are compared by the order of sending and not by their bytes, because a packet without payload has no bytes
     # but can be late.

@@ -35,8 +35,8 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     output: The guest's `out/` with record files, `end.json`, packet captures and files of programs.
     target: `30-trace/` of a run directory, which is created if it does not exist.
     setup: The guest's `in/setup.json`. The file has the names of hosts, flows and link directions for the tables'
-        metadata, and names the tables that the guest does not record. If something was not observed, its table is not
-        written at all: an empty table would mean that nothing happened.
+        metadata. Its `observe` says what the guest records. If something was not observed, its table is not written at
+        all: an empty table would mean that nothing happened.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
         malformed, or a line of a program's `measures.jsonl` is malformed.
     """

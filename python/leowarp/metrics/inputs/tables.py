@@ -65,8 +65,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
 `NEEDED`."""
 
 ON_REQUEST: dict[str, tuple[str, ...]] = {"packets": ("extent_pkts", "path_id", "stored_because")}
-"""Columns that no metric needs and that only `Tables.on_request` reads: for millions of packets, they take a quarter of
-the memory."""
+"""Columns that only `Tables.on_request` reads: no metric needs them, and they would take a quarter of the memory for
+millions of packets."""
 
 MANY_ROWS = 1 << 20
 """A table with more rows is read column by column, and the rows of one flow at a time are selected from it."""
@@ -197,8 +197,8 @@ class Tables:
         """Directed links of a path between two stations, from the source on.
 
         Access links of the stations at both ends are included, although a path contains only the station and not the
-            router behind it. For an access link, the path contains a satellite that is not a node of the network. The
-            links therefore follow the routing tables, from the source's router to the destination's.
+        router behind it. For an access link, the path contains a satellite that is not a node of the network. The links
+        therefore follow the routing tables, from the source's router to the destination's.
         """
         if path is None:
             return []

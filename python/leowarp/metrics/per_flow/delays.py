@@ -94,7 +94,7 @@ class Delays:
         if rank in (1, int(below[-1])):
             return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
-        # The first bin is cut at the minimum, and the last bin at the maximum.
+        # The first bin begins at the minimum, and the last bin ends at the maximum.
         low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)

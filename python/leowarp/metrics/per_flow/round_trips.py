@@ -42,7 +42,7 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     rtt_ns, weight, exact = rtt_ns[order], weight[order], exact[order]
     below = np.cumsum(weight)
     for name, q in QUANTILES.items():
-        # The quantile is the smallest measured value that this share of the packets does not exceed.
+        # The quantile is the smallest measured value that a share `q` of the packets does not exceed.
         place = int(np.searchsorted(below, q * below[-1] * (1 - 1e-12), side="left"))
         row[f"rtt_{name}_ns"] = round(float(rtt_ns[place]))
     row["rtt_min_ns"], row["rtt_max_ns"] = round(float(rtt_ns[0])), round(float(rtt_ns[-1]))

@@ -187,8 +187,8 @@ def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     instants = np.unique(wanted[np.isfinite(wanted)])
     if len(instants) == 0:
         return np.zeros(len(wanted), dtype=np.intp)
-    # Each arrival is searched in the few instants, because a sorted copy of all arrivals takes several times their
-    # memory.
+    # Arrivals are looked up in the short list of instants; the reverse would need a sorted copy of all arrivals, which
+    # takes several times their memory.
     place = np.minimum(np.searchsorted(instants, arrival), len(instants) - 1)
     there = np.flatnonzero(instants[place] == arrival)
     _, first = np.unique(place[there], return_index=True)

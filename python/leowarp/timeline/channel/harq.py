@@ -388,7 +388,7 @@ def _chase(looks: _Looks, levels: Levels) -> _Columns:
     """Each transmission repeats the bits of the first one, and the energies of all transmissions are added before
     decoding (maximum ratio combining).
 
-    Returns: As `_incremental`.
+    Returns: The same three arrays as `_incremental`.
     """
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]

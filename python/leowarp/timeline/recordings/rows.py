@@ -183,8 +183,7 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
     # In a table, a row holds until the next row, so only rows that are marked as a gap are gaps.
     gaps = _gaps(way, keys, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
     straight = np.full(len(way.t_ns), keys.interpolation == "linear")
-    # This line comes after the previous one, because the key `gaps` decides how delays are interpolated across a gap,
-    # and not the key `interpolation`.
+    # Across a gap, the key `gaps` decides whether delays are interpolated; this overrides the key `interpolation`.
     straight[gaps] = keys.gaps == "linear"
     if keys.gaps == "down" and len(gaps) and interval_ns is not None:
         way, straight = _with_cuts(way, straight, gaps, interval_ns)

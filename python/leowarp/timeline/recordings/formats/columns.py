@@ -46,7 +46,7 @@ set back."""
 
 # A time above 1e9 s is a wall-clock time: 1e9 s since 1970 is the year 2001, and no measurement lasts that long.
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
-# Half of int64, so that differences of two times also fit.
+# Largest accepted time in ns: half of the range of int64, so that the difference of two times fits as well.
 _LAST_NS = 2**62
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?")
 _APART = re.compile(r"\s*[,;]\s*|\s+")

@@ -158,8 +158,8 @@ def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> 
 
 
 def _elements(whole: Document) -> list[Document]:
-    """If the document is a list, the documents in this list (`jq -s` and scripts combine several files so); otherwise
-    the document itself."""
+    """If the document is a list, the documents in this list; otherwise the document itself. `jq -s` and scripts combine
+    several files as a list."""
     if not isinstance(whole.value, list):
         return [whole]
     return [Document(whole.line, whole.last_line, value, number) for number, value in enumerate(whole.value)]

@@ -120,7 +120,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
         raise failed
     damaged = [trip for trip in read if trip.contradicts]
     # If a minority of round trips contradicts its time stamps, these round trips are damaged, and are left out. If most
-    # round trips do, the file belongs to another version of irtt, whose fields have another meaning.
+    # round trips contradict their time stamps, the file belongs to another version of irtt, whose fields have another
+    # meaning.
     if damaged and len(damaged) * 2 < len(read):
         skips.add(
             "round trip that its time stamps contradict",

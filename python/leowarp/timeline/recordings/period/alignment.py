@@ -103,8 +103,8 @@ def _through_beginnings(
     """Period and phase from a line through the beginnings of events (losses and tall spikes) near the instants, if
     there are enough events.
 
-    The beginning of such an event is known to one probe. The line is fitted three times, each time only through events
-    within a smaller distance, until too few events remain.
+    The beginning of such an event is known to one probe. The line is fitted up to three times, each time only through
+    events within a smaller distance; the fit stops when too few events remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []
@@ -195,8 +195,8 @@ def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArra
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Increase of the delays' excess over their median, from before to after each place; the excess is in units of the
-    median deviation, at most 20."""
+    """Mean excess of the delays over their median in the 0.3 s after each place, minus the same mean for the 0.3 s
+    before it; in units of the median deviation, at most 20 per delay."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()

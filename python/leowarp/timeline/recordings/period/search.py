@@ -50,7 +50,8 @@ _SPIKES_ALONE = 4.0
 
 _SPLIT_CERTAIN = np.log(30.0)
 _CHOSEN = np.log(2.0)
-"""Price of the decision, made for each sign, whether the sign is the same at all instants."""
+"""Log odds that are subtracted per sign, because the search chooses for each sign whether it is the same at all
+instants."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
     A short event in every period gives harmonics of equal strength. The powers of the harmonics are added, as in
     searches for pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
 
-    Returns: list of (float, int). At most 20, strongest first.
+    Returns: list of (float, int). The list has at most 20 periods, the strongest first.
     """
     # The series is padded with zeros to four times its length. The distance of the spectrum's frequencies is then less
     # than the width of a line, so no line is missed.
