@@ -195,8 +195,8 @@ def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArra
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Mean excess of the delays over their median in the 0.3 s after each place, minus the same mean for the 0.3 s
-    before it; in units of the median deviation, at most 20 per delay."""
+    """Mean excess of the delays over their median in the 0.3 s after each place, minus the mean excess in the 0.3 s
+    before it. The unit is the median deviation, and the excess of a delay is at most 20."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()
