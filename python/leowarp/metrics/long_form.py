@@ -2,7 +2,7 @@
 """All metrics of a run in one table, one number per row: `40-metrics.parquet`.
 
 A row has the name, flow, time and unit of its number. Runs with different tables can therefore be combined in one data
-frame and compared.
+frame and compared. docs/reference/tables.md lists the names in the column `metric`.
 """
 
 from __future__ import annotations

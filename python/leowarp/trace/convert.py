@@ -66,6 +66,7 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
     written.
 
     Use this function for many small runs of which only the summary is needed:
+    `metrics.metrics(metrics.tables_of(trace.read_output(out, setup), timeline=events), plan).summary`.
 
     Parameters, Raises
     ------------------
