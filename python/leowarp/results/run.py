@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory as an object. All code that reads a run directory uses `Run`. `Run` also draws the figures of
-a run, and its display in a notebook."""
+"""`Run`: a run directory as an object. All code that reads a run directory uses this class. It also draws the figures
+of a run, and displays the run in a notebook."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Run(RunTables):
     path : path
         The run directory.
     complete : bool
-        True if the run must be complete. While a run is being written, it has a plan and a trace, but neither summary
-        nor manifest.
+        True: an error is raised if the run is not complete. False is for a run that is being written, which has a plan
+        and a trace, but neither summary nor manifest.
 
     Raises
     ------
     TraceError
-        If the directory is not a run, or if the run is marked as incomplete; the message says why.
+        If the directory is not a run, or if the run is marked as incomplete; the message gives the reason.
     """
 
     # The chosen flow is the only value that is not in `__dict__`, which all values of one run share (`of_flow`).
@@ -206,18 +206,18 @@ class Run(RunTables):
         return realisation_of_run(self.path, self.plan, self.end_ns)
 
     def links(self) -> pd.DataFrame:
-        """Utilisation, drops by cause and longest queues. There is one row per direction of a link to which a packet
-        was offered.
+        """Utilisation, drops by cause and longest queues of links. There is one row per direction to which a packet was
+        offered.
 
-        Columns are `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
-        instant at which it first occurred. `queues()` has samples over time.
+        Columns are `leowarp.metrics.LINK_COLUMNS`. The longest queues are exact, in packets and in bytes, each with the
+        instant at which the queue first had this length. Samples of queues over time are in `queues()`.
         """
         # A copy is returned, because `satellites` uses the same frame, and the caller may change it.
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """Numbers of `links()`, summed over the outgoing links of each satellite. The table is empty if satellites are
-        not nodes in this run.
+        """The numbers of `links()`, combined over the outgoing links of each satellite. The table is empty if the
+        satellites are not nodes of this run's network.
 
         Columns are `leowarp.metrics.SATELLITE_COLUMNS`.
         """
@@ -225,7 +225,7 @@ class Run(RunTables):
 
         stations = {station.name for station in self.plan.stations}
         moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
-        # A wire connects a station with its host. Neither of these two nodes is a satellite.
+        # A wire connects a station with its host, so neither of its two nodes is a satellite.
         nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
         return metrics.satellite_use(self.tables, self._links, nodes - stations, self.end_ns)
 
@@ -247,15 +247,17 @@ class Run(RunTables):
 
     @property
     def report(self) -> Path | None:
-        """Path of the report's page. None if the run was made without a report (`leowarp report RUN` makes it)."""
+        """Path of the report's page. None if the run was executed without a report (`leowarp report RUN` creates
+        it)."""
         page = self.path / REPORT / "index.html"
         return page if page.exists() else None
 
     def reordering(self, flow: int | str | None = None, scope: str | None = None) -> pd.DataFrame:
-        """Reordering of each flow, one row per scope: the whole "run", each "window", and the time around each "change"
-        of the path.
+        """Reordering of each flow, one row per scope: the whole "run", each "window" of sending time, and the time
+        around each "change" of the path.
 
-        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` has the columns that the guest wrote.
+        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` is the table that the guest wrote, with
+        other columns.
 
         Raises
         ------
@@ -270,8 +272,8 @@ class Run(RunTables):
     def densities(
         self, flow: int | str | None = None, scope: str | None = None, kind: str | None = None
     ) -> pd.DataFrame:
-        """Histograms of reordering, one row per bar. The kinds are "density" (RD), "buffer_density" (RBD),
-        "n_reordering" and "extent".
+        """Histograms of reordering, one row per bar of a histogram. The kinds are "density" (RD), "buffer_density"
+        (RBD), "n_reordering" and "extent".
 
         Columns are `leowarp.metrics.DENSITY_COLUMNS`.
 
@@ -286,10 +288,12 @@ class Run(RunTables):
         return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
     def causes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Numbers of packets that each route change made late, lost or retransmitted, and numbers of such packets that
-        no change caused. There is one row per flow and change.
+        """Number of packets that each route change made late, lost or retransmitted, and number of late, lost and
+        retransmitted packets without such a cause. There is one row per flow and change, and one row per flow for
+        packets without a change as their cause.
 
-        Columns are `leowarp.metrics.CAUSE_COLUMNS`. The numbers are computed from packet truth, which takes a moment.
+        Columns are `leowarp.metrics.CAUSE_COLUMNS`. The numbers are computed from packet truth when the method is
+        called, which takes a moment.
         """
         from leowarp import metrics
 
@@ -302,7 +306,7 @@ class Run(RunTables):
         Columns are `leowarp.metrics.CHANGE_COLUMNS`. The table is computed on the first call, which takes about a
             second for a run of a minute.
         """
-        # A copy is returned, because the frame is cached, and a change by one caller must not affect the next.
+        # A copy is returned: the frame is cached, and a caller's changes must not affect other callers.
         return self.numbers.route_changes.copy()
 
     def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -314,7 +318,7 @@ class Run(RunTables):
         return self._of(self.numbers.recoveries, flow=flow)
 
     def series(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
-        """A number, or a state in words, over time. Columns are `t_ns`, `flow` and the name of the series.
+        """A quantity, or a state in words, over time. Columns are `t_ns`, `flow` and the name of the series.
 
         Parameters
         ----------
@@ -322,7 +326,8 @@ class Run(RunTables):
             One of `leowarp.metrics.SERIES`, for instance "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
             "path_delay_ns", "bbr_mode". The unit may be left out.
         flow : int or str, optional
-            Flow by number or name. By default all flows that have the series, one after the other.
+            Flow by number or name. By default, all flows that have the series; the rows of one flow follow those of
+            another.
 
         Raises
         ------
@@ -344,7 +349,7 @@ class Run(RunTables):
         frame = pd.concat(pieces, ignore_index=True)
         if series.words:
             words = [None if math.isnan(value) else series.word(int(value)) for value in frame[series.name]]
-            # If a newer version wrote a state that has no word here, its number is used, so no value is lost.
+            # If a newer version wrote a state that has no word in this version, the state's number is used as the word.
             every = dict.fromkeys([*series.words.values(), *(word for word in words if word is not None)])
             frame[series.name] = pd.Categorical(words, categories=list(every))
         frame.attrs["units"] = {"t_ns": "ns", "flow": "", series.name: series.unit}
@@ -354,7 +359,7 @@ class Run(RunTables):
         from leowarp import metrics, trace
 
         measured = {name: trace.read(self.path / TRACE, name) for name in ("reordering", "densities")}
-        # Routes are needed for the numbers of route changes, to which scopes of reordering refer.
+        # Routes are needed because scopes of reordering contain only the numbers of route changes.
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 
@@ -364,7 +369,7 @@ class Run(RunTables):
         Parameters
         ----------
         flow : int or str, or a sequence of them, optional
-            Flows by number or name; by default all that can be in the figure.
+            Flows by number or name; by default all flows that the figure can show.
         options
             Options of `leowarp.report.figure`.
 
@@ -376,13 +381,13 @@ class Run(RunTables):
         return picture
 
     def view(self, *others: Run, out: Path | str | None = None) -> FramedPage:
-        """The run as an animated page that a notebook displays. Other runs may be shown beside it, on the same clock.
+        """The run as an animated page that a notebook displays. Other runs may be shown next to it, on the same clock.
 
         Parameters
         ----------
         others : Run
         out : path, optional
-            Path of a file to which the page is also written.
+            Path of a file into which the page is written as well.
         """
         found = FramedPage(_later("view").page((self, *others)))
         if out is not None:
