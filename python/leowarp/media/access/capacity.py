@@ -16,7 +16,6 @@ from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.streams import stream
@@ -56,6 +55,9 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         if way == "down"
         else (access.schedule_up_min_bps, access.schedule_up_median_bps, access.schedule_up_max_bps)
     )
+    # Imported here and below, because scipy takes 0.1 s to import, and few runs draw from a normal distribution.
+    from scipy.special import ndtri
+
     clock = datetime.fromisoformat(access.clock)
     # Numbers of streams must not be negative.
     if clock.timestamp() < 0:
@@ -92,6 +94,8 @@ def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[
 
 def cut_normal(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Values of a standard normal distribution, truncated at two, from uniform random numbers of the same shape."""
+    from scipy.special import ndtr, ndtri
+
     # Inverse of the truncated distribution function: one random number per slot without rejection, so that values of
     # later slots do not shift.
     return np.asarray(ndtri(ndtr(-_CUT) + draws * (ndtr(_CUT) - ndtr(-_CUT))))

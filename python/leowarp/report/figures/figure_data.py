@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection, LineCollection, PathCollection, PolyCollection, QuadMesh
 from matplotlib.container import BarContainer
@@ -24,24 +23,12 @@ COLUMNS = ("panel", "line", "x", "y", "y_low")
 _FLOWS = "# flows: "
 
 
-def figure_data(figure: Figure) -> pd.DataFrame:
-    """Table with each point of a figure.
-
-    Returns: DataFrame with the columns `COLUMNS`: number of the panel (from 1); name in the legend ("" if it has none);
-        coordinates of the point. `y_low` is the lower end of a bar or a band, and nan for a line. For an image, it is
-        the value of a cell, and `y` is the cell's row.
-    """
-    frames = []
-    for number, axes in enumerate(_panels(figure), 1):
-        for name, x, y, y_low in _drawn(axes):
-            line = "" if name.startswith("_") else name
-            frames.append(pd.DataFrame({"panel": number, "line": line, "x": x, "y": y, "y_low": y_low}))
-    shown = [frame for frame in frames if len(frame)]
-    return pd.concat(shown, ignore_index=True) if shown else pd.DataFrame(columns=list(COLUMNS))
-
-
 def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
-    """`figure_data` as CSV with nine digits. Comments at the top describe the axes of each panel.
+    """Each point of a figure as CSV with nine digits. Comments at the top describe the axes of each panel.
+
+    The columns are `COLUMNS`: number of the panel (from 1); name in the legend (empty if it has none); coordinates of
+    the point. `y_low` is the lower end of a bar or a band, and empty for a line. In an image, it is the value of a
+    cell, and `y` is the row.
 
     flows: Flows that were chosen for the figure. A comment lists these flows, so that the figure can be drawn again
         (`flows_of_text`).
@@ -54,7 +41,23 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
         title = axes.get_title("left") or axes.get_title()
         said = f"# panel {number}: {title}; x: {x_axis}; y: {axes.get_ylabel()}"
         lines.append(said.replace("\n", " ") + "\n")
-    return "".join(lines) + figure_data(figure).to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    lines.append(",".join(COLUMNS) + "\n")
+    for number, axes in enumerate(panels, 1):
+        for name, x, y, y_low in _drawn(axes):
+            beginning = f"{number},{'' if name.startswith('_') else _field(name)},"
+            points = np.column_stack(np.broadcast_arrays(x, y, y_low)).tolist()
+            lines += [beginning + f"{x:.9g},{y:.9g},{low:.9g}\n".replace("nan", "") for x, y, low in points]
+    return "".join(lines)
+
+
+def _field(name: str) -> str:
+    """A name as a field of CSV (RFC 4180).
+
+    >>> _field('the "first", upwards')
+    '"the ""first"", upwards"'
+    """
+    quoted = name.replace('"', '""')
+    return f'"{quoted}"' if any(char in name for char in ',"\n') else name
 
 
 def flows_of_text(text: str) -> list[int] | None:

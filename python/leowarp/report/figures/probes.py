@@ -80,9 +80,9 @@ def ping_over_time(runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | 
     start_s, end_s: Part of the run that is shown, in s; by default the whole run.
     Raises TraceError if a run has no such flow.
     """
+    until_s = end_s or _end_s(runs)
 
     def panel(axes: Axes, run: Run, number: int) -> None:
-        until_s = end_s or run.end_ns / 1e9
         shown = _probes(run, number).between(round(start_s * 1e9), round(until_s * 1e9))
         draw_probes(axes, shown, run.change_instants_ns(number) / 1e9)
         axes.set_xlim(start_s, until_s)
@@ -132,10 +132,9 @@ def ping_between_changes(
     guard_s: Time before and after each change that is left out.
     Raises TraceError if a run has no ping flow with replies.
     """
-    guard_ns = round(guard_s * 1e9)
+    guard_ns, until_s = round(guard_s * 1e9), end_s or _end_s(runs)
 
     def panel(axes: Axes, run: Run, number: int) -> None:
-        until_s = end_s or run.end_ns / 1e9
         found, instants_ns = _probes(run, number), run.change_instants_ns(number)
         shown = found.between(round(start_s * 1e9), round(until_s * 1e9)).without(instants_ns, guard_ns)
         draw_probes(axes, shown, instants_ns / 1e9)
@@ -202,7 +201,7 @@ def probe_delays(runs: Sequence[Run]) -> Figure:
                        "(diamonds on the axis: lost)", loc="left", pad=3)  # fmt: skip
         if number:
             legend_below(axes, has_label=axes is panels[-1], ncols=2 if shown_apart(group) else 4, markerscale=2)
-        axes.set_xlim(0, run.end_ns / 1e9)
+    panels[-1].set_xlim(0, _end_s(runs))
     panels[-1].set_xlabel(worded(runs, "time of sending, s (vertical lines: route changes)"))
     return figure
 
@@ -227,6 +226,11 @@ def _panels(
     panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
     panels[-1].set_xlabel(worded(runs, words))
     return figure
+
+
+def _end_s(runs: Sequence[Run]) -> float:
+    """End of the longest run: panels share the time axis."""
+    return max(run.end_ns for run in runs) / 1e9
 
 
 def _probes(run: Run, flow: int) -> Probes:
