@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size of a plan: its contents, and upper bounds on the memory and time of a run, known before anything is computed.
+"""Size of a plan: the numbers of what it contains, and upper bounds on the memory and time of a run, before anything is
+computed.
 
 Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below name the
-measurement. Estimates are upper bounds within a factor of about two. The estimates only reject plans that cannot work;
-they never change a result.
+measurement. The true cost is at least about half of the estimate, and not above it. A plan whose estimate is too large
+is rejected; the estimates never change a result.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ _SEGMENT_BYTES = 1448
 class Part:
     """One cause of memory or time.
 
-    what: Description of the cause, with its number.
-    hint: What to type to reduce the cost.
+    what: Description of the cause, including the number of rows, packets or satellites.
+    hint: Option with which the user reduces the cost.
     """
 
     what: str
@@ -102,7 +103,7 @@ def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
 
 
 def long_run(plan: Plan) -> str | None:
-    """A sentence about a run that takes hours, with the reason; None for a shorter run."""
+    """A sentence that says why the run takes hours; None for a shorter run."""
     parts = parts_of(plan)
     needed_s = sum(part.cpu_s for part in parts)
     if needed_s < LONG_CPU_S:
@@ -188,14 +189,14 @@ def _events(plan: Plan) -> Part:
 def _samples(plan: Plan) -> Part:
     observe, rows = plan.observe, 0
     if observe.sockets_ns is not None:
-        # Flows with a size end soon in runs with thousands of them.
+        # Flows with a size are not counted: in runs with thousands of them, each ends soon.
         lasting = [flow for flow in plan.flows if flow.kind in ("tcp", "program") and flow.size_bytes is None]
         rows += sum(flow.stop_ns - flow.start_ns for flow in lasting) // observe.sockets_ns
     if observe.counters_ns is not None:
         rows += len(plan.stations) * _times(plan, observe.counters_ns)
     if observe.queues_ns is not None:
-        # There is one row per link with a waiting packet. For a constellation, only the links of one path per pair are
-        # counted.
+        # There is one row per link with a waiting packet. With a constellation, we count only the links of one path per
+        # pair of stations.
         links = plan.medium.hops if isinstance(plan.medium, Chain) else 1
         links = 8 * _pairs(plan) if plan.constellation is not None else links
         rows += links * _times(plan, observe.queues_ns)
@@ -222,10 +223,10 @@ def _packets(plan: Plan) -> Part:
 
 
 def packets_of(plan: Plan) -> float:
-    """Largest number of packets that all hosts send, with ACKs and replies but without retransmissions.
+    """Largest number of packets that all hosts send, including ACKs and replies, excluding retransmissions.
 
-    A TCP flow sends its size. Without a size, all flows of a source together send as fast as the narrowest link of that
-    source.
+    A TCP flow with a size sends that size. All TCP flows of a source without a size are assumed to fill the narrowest
+    link of that source together.
     """
     told, by_source = 0.0, dict[str, float]()
     shaped_bps = likely_rate_bps(plan)
@@ -246,7 +247,7 @@ def packets_of(plan: Plan) -> float:
 
 
 def likely_rate_bps(plan: Plan) -> float | None:
-    """Approximate rate of the narrowest link; None: unshaped, or given in a file."""
+    """Approximate rate of the narrowest link; None: the link is unshaped, or its rate is in a file."""
     medium = plan.medium
     if isinstance(medium, Constellation):
         rates = [rate for rate in (plan.isl.left_bps, plan.ground.left_bps) if rate is not None]
@@ -262,7 +263,7 @@ def _access_rows(plan: Plan) -> Part:
     medium = plan.medium
     assert isinstance(medium, Access)
     per_s = 1e9 / medium.jitter_step_ns + 1e9 / medium.jitter_up_step_ns + 4e9 / medium.modulation_time_ns + 20
-    # A value lasts at least one frame.
+    # Each value of the access link's tables lasts at least one frame of the radio link.
     rows = int(min(per_s, 4 * medium.frames_per_s + 20) * plan.run.duration_ns / 1e9)
     return Part(
         f"{rows:,} changes of the link's delay and capacity",
@@ -288,10 +289,10 @@ def _fading_rows(plan: Plan) -> Part:
 
 
 _FADING_BYTES = 100
-"""Cost per sample of fading, or per codeword: examples/mobile.toml, 1,000 s."""
+"""Memory per sample of fading, or per codeword: examples/mobile.toml, 1,000 s."""
 
 _TABLES: dict[type, Callable[[Plan], Part]] = {Access: _access_rows, Mobile: _fading_rows}
-"""Media whose timeline is a randomly generated table."""
+"""Media whose timeline contains randomly generated tables, with the function that estimates their cost."""
 
 
 def _times(plan: Plan, interval_ns: int) -> int:
