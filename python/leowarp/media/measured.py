@@ -125,7 +125,7 @@ def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
 
 def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
     """Times of the rows that apply in the run, on the run's clock (the first is 0), and the slice of these rows."""
-    # Of the rows before the run's start, only the last one still applies.
+    # The last row before the run's start still applies; earlier rows do not.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
     # The slice has at least one row, because the last row of a table may be long before the run's start and still
     # apply.

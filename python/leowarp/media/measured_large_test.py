@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a large table, only the rows of the run are read, and the timeline is the same as if the whole table were read."""
+"""If a table is large, only the rows of the run are read, and the timeline is the same as if the whole table were
+read."""
 
 import dataclasses
 from pathlib import Path

@@ -212,8 +212,8 @@ class Access(QueueKeys, FollowsConstellation):
         high="1 s",
     )
 
-    # Calibrated together with the other values of outages. Of pings sent once per second, 1.5 % are lost (the study: 1
-    # to 2 %); in a flood of pings, 15 in a row are lost on average (LENS: 17).
+    # Calibrated together with the other values of outages. The loss of pings sent once per second is then 1.5 % (the
+    # study: 1 to 2 %); in a flood of pings, 15 in a row are lost on average (LENS: 17).
     outage_share_ratio: float = quantity(
         units.RATIO,
         "Share of the reconfigurations near which packets are lost in an outage.",

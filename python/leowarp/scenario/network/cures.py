@@ -139,7 +139,7 @@ _NEEDS = (
     (("resequence_kind", "resequence_delay"), ("resequence",)),
     (("notify_delay", "notify_loss", "notify_false_interval"), ("notify",)),
 )
-# What to write to switch each cure on, for hints.
+# Text that switches each cure on, for hints.
 _WRITTEN = {
     "hold": "hold = true",
     "end_marker": "end_marker = true",

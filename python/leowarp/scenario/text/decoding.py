@@ -128,8 +128,8 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
     raw: The value from the TOML parser.
     declared: The key's declaration.
     origin: Where the value was written: in a ``--set``, the value of a sysctl may be a bare integer.
-    Returns: A quantity in the plan's unit (ns, bytes, bit/s, m, deg); None if the value is the key's word for "no
-        value"; a tuple of names for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
+    Returns: A quantity in the plan's unit (ns, bytes, bit/s, m, deg), or None for the key's word for "no value". Lists
+        of files and tables become tuples; sysctls become a dict sorted by name.
     Raises ScenarioError: The message names the value and the rule that it breaks.
 
     >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))

@@ -44,7 +44,7 @@ PACE_KEYS = {"ping": "interval", "udp": "rate"}
 """Kind of flow -> the key that `packet_rate` replaces."""
 
 FILLED_IN = ("server", "port", "run_dir", "applications")
-"""Names that are replaced by values where they stand in braces in a program's command line or environment."""
+"""Names in braces that are replaced by values in a program's command line and environment."""
 
 # A shell's ${name} and curl's %{name} are passed to the program unchanged.
 _BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
