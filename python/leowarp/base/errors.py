@@ -173,8 +173,8 @@ def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
 
     encoded: Keys `kind`, `message` and, if there is one, `hint`.
     """
-    # The name comes from another process. It is only looked up, and used only if it is one of the classes in this
-    # module.
+    # The name comes from another process. This name is only looked up, and used only if it is one of the classes in
+    # this module.
     kind = globals().get(str(encoded["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
         kind = LeowarpError

@@ -83,8 +83,8 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
 def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
     """Indexes that say which flows of several runs are to be compared: flows with the same index are compared.
 
-    A flow with a name gets the index of the flow with this name in an earlier run. If there is none, the flow gets the
-    index of the flow with its number, or a new index.
+    A flow with a name gets the index of the flow with this name in an earlier run. If no earlier run has this name, the
+    flow gets the index of the flow with its number, or a new index.
 
     Returns: One index for each flow of each run; no two flows of a run have the same index.
 
@@ -127,7 +127,7 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
 
 
 def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
-    """Name without the number; several flows may have the same. It is "" for a flow without any known field."""
+    """Name without the number; several flows may have the same. For a flow without any known field, the name is ""."""
     parts = (flow.pair if pairs else None, flow.sort) if flow.name is None else (flow.name,)
     return ", ".join(part for part in parts if part is not None)
 

@@ -2,8 +2,8 @@
 """Checks the footer of a Parquet file before Arrow decodes it. The values in the footer are counted, because the counts
 that it states may be wrong.
 
-Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB. Here we check
-only the length of the footer and the number of values in it. The footer is in Apache Thrift's compact protocol
+Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB. This module
+checks only the length of the footer and the number of values in it. The footer is in Apache Thrift's compact protocol
 (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
 """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that only the user and root may write to a place whose files leowarp runs.
 
-Such places are leowarp's cache, and programs that its trust list names. Anyone else who could write there could run
-programs as this user. Each directory on the path to such a place is therefore checked, as OpenSSH does for
+leowarp runs files from its cache, and programs that its trust list names. Anyone else who could write to these places
+could run programs as this user. Each directory on the path to such a place is therefore checked, as OpenSSH does for
 authorized_keys (`safe_path` in misc.c).
 """
 

@@ -82,8 +82,8 @@ def read_table(
         refuse_strange(path, hint=hint)
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
-            # This branch uses the footer that was read before, and no data set: reading the footer again and making a
-            # data set would each take longer than decoding a small table.
+            # Reading the footer again, or making a data set, would take longer than decoding a small table. We
+            # therefore use the footer that was read before, and no data set.
             table = pq.ParquetFile(path, metadata=footer).read(columns)
             table = table if columns is None else table.select(columns)
         else:
@@ -192,8 +192,7 @@ def memory_limit_bytes(disk_bytes: int) -> int:
         raise HostError(f"{TABLE_BYTES} is {raised!r:.40}, and not a number of bytes", hint=f"unset {TABLE_BYTES}")
     most_bytes = MOST_TIMES_FILE * disk_bytes
     if most_bytes > MOST_SMALL_BYTES:
-        # For small tables, the usable memory has no effect. It is not read, because reading it opens several files of
-        # the kernel.
+        # For small tables, the usable memory has no effect, and reading it would open several files of the kernel.
         most_bytes = min(most_bytes, usable_memory_bytes() // MOST_OF_MEMORY)
     return max(MOST_SMALL_BYTES, most_bytes, int(raised))
 

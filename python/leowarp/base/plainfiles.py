@@ -44,8 +44,8 @@ DEEPEST = 16
 
 _ROOTS = (".guest", "in", "roots")
 """While a run is in progress, leowarp makes links in `.guest/in/roots`; a run that was interrupted still has them. Each
-of them points to the directory that a program sees as `/` (guest/user/programs.py). They are allowed, because leowarp
-writes nothing through them, and removes them before it writes another run to the directory."""
+of them points to the directory that a program sees as `/` (guest/user/programs.py). These links are allowed, because
+leowarp writes nothing through them, and removes them before it writes another run to the directory."""
 
 _DEVICES = "/dev/"
 
@@ -71,7 +71,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
     while waiting:
         directory, depth = waiting.pop()
         try:
-            # If there are several such entries, the sorted order decides which is named.
+            # Entries are sorted, so that the same one is reported each time if several are wrong.
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
             return f"{_below(directory, path)} cannot be looked at ({error.strerror})"
@@ -145,7 +145,7 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
         # The size is checked before reading: a sparse file of 10 GB would take a second and a GiB of memory.
         if os.fstat(file.fileno()).st_size > most_bytes:
             raise too_long(path, most_bytes)
-        # The file may be longer than the size that it reports. One byte more than allowed is read, which shows this.
+        # A file may be longer than the size that it reports, so we try to read one byte more than allowed.
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise too_long(path, most_bytes)
@@ -204,8 +204,8 @@ def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
         is_of_shell = links and str(path).startswith(_DEVICES) and not stat.S_ISDIR(mode)
         if not stat.S_ISREG(mode) and not is_of_shell:
             raise OSError(0, f"it is {kind_of(mode)}", str(path))
-        # O_NONBLOCK was only needed for opening the file. If it stayed set, reading /dev/stdin would fail as long as
-        # its writer has written nothing.
+        # O_NONBLOCK was only needed for opening the file. With O_NONBLOCK, reading /dev/stdin would fail as long as its
+        # writer has written nothing.
         os.set_blocking(descriptor, True)
         yield file
 

@@ -78,8 +78,8 @@ OnProgress = Callable[[Progress], None]
 
 
 def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
-    """A function to be called with the number of finished figures and the number of all figures. It shows them as the
-    stage `report` of the run `name`."""
+    """A function to be called with the number of finished figures and the number of all figures. The function shows
+    them as the stage `report` of the run `name`."""
     return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
 
 
@@ -109,7 +109,8 @@ class BuildProgress:
     @property
     def left_s(self) -> float | None:
         """Seconds of real time until the build ends; None if unknown."""
-        # There is no estimate in the first 2 s, or below 1 %. It would be wrong by minutes, and would jump.
+        # In the first 2 s, or below 1 %, there is no estimate. An earlier estimate would be wrong by minutes, and would
+        # jump.
         return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
 
     @property
@@ -256,7 +257,7 @@ class building:
             if self._bars is None:
                 print(visible(text), file=sys.stderr, flush=True)
             else:
-                # If it were not printed above the bar, the bar would overwrite the text.
+                # The text is printed above the bar; otherwise, the bar would overwrite it.
                 self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def steps(self, at: BuildProgress) -> None:

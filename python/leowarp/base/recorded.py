@@ -88,8 +88,8 @@ def refuse_changed(
 ) -> None:
     """Raise TraceError if a file of a complete run does not have the sha256 in the manifest, or is longer than allowed.
 
-    This check is needed because a flipped bit in a table usually gives other numbers, but no error. A process hashes
-    each file again only if the file has changed; hashing takes a seventh of the processor time of decoding.
+    A flipped bit in a table usually gives other numbers, but no error; the sha256 shows it. A process hashes each file
+    again only if the file has changed; hashing takes a seventh of the processor time of decoding.
 
     run: A run directory. If the run has no manifest, or is still being written, the file is not checked.
     name: Name of the file, relative to the run directory.
@@ -306,5 +306,5 @@ def _is_number(item: Any) -> bool:
     float must be finite."""
     if isinstance(item, int):
         return abs(item) < 1 << 63
-    # This is also false for nan.
+    # nan is not within the limits, because any comparison with nan is false.
     return isinstance(item, float) and abs(item) < _LARGEST

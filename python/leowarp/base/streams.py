@@ -12,8 +12,8 @@ def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
     seed: ``run.seed``.
     name: Name of the component (``access.outages``).
     numbers: Integers from 0 up that distinguish several streams of the same component.
-    Returns: numpy.random.Generator. It uses PCG64, because numpy may change its default generator, which would change
-        results.
+    Returns: numpy.random.Generator. The generator is PCG64, because numpy may change its default generator, which would
+        change results.
 
     References
     ----------

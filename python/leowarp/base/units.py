@@ -90,8 +90,8 @@ class Quantity:
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr gives the shortest decimal from which the same float is read; this decimal times a power of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
-        # Zero could be written in any unit. It is always written in the same unit, so that equal plans have equal
-        # texts.
+        # Zero could be written in any unit. It is always written in the same unit (`zero_unit`), so that equal plans
+        # have equal texts.
         if exact == 0:
             return f"0 {self.zero_unit}"
         written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]
@@ -189,7 +189,7 @@ def _decimal(value: Fraction) -> str | None:
         stripped = digits.lstrip("0")
         mantissa = stripped.rstrip("0")
         exponent = len(stripped) - 1 - places
-        # This text is exact as well; the exponent replaces many zeros.
+        # A number with an exponent, which replaces many zeros, is exact as well.
         text = f"{mantissa[0]}.{mantissa[1:]}".rstrip(".") + f"e{exponent}"
     return sign + text
 
@@ -204,8 +204,7 @@ _NUMBER = re.compile(
     r"(?P<number>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]{1,3})?)"
     r"\s*(?P<unit>[^0-9\s.+-]\S*|)"
 )
-# No sensible number with a unit is longer. This limit also limits the time of the pattern above and the length of
-# messages.
+# No sensible number with a unit is longer. The limit also keeps messages short, and the time of the pattern above low.
 _LONGEST_TEXT = 80
 _LONGEST_PLAIN = 24
 _SMALLEST_PLAIN = Fraction(1, 1000)

@@ -63,9 +63,9 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 def most_radius_km(orbit: Satrec) -> float:
     """Largest distance from the Earth's centre on any orbit of these elements, km.
 
-    It is the apogee of an orbit with the largest semi-major axis that `MOST_GROWTH` allows. For periods above 225 min
-    (SGP4's deep space), Sun and Moon change the eccentricity, up to 1. In lower orbits only drag changes the
-    eccentricity, and reduces it.
+    This distance is the apogee of an orbit with the largest semi-major axis that `MOST_GROWTH` allows. For periods
+    above 225 min (SGP4's deep space), Sun and Moon change the eccentricity, up to 1. In lower orbits only drag changes
+    the eccentricity, and reduces it.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD
     return float(orbit.radiusearthkm * orbit.a * MOST_GROWTH * (1.0 + eccentricity))

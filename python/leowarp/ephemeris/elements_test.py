@@ -100,8 +100,8 @@ def test_omm_as_json_xml_and_csv_gives_the_positions_of_the_tle(tmp_path: Path) 
     expected_m = positions_m(tle, epoch)
     for path in (as_json, as_csv, as_xml):
         assert elements_of(path)[0] == ["ONE", "TWO"]
-        # Like a TLE, export_omm rounds angles to 1e-4 deg. It rounds the epoch to 1 us, in which a satellite moves 8
-        # mm.
+        # Like a TLE, export_omm rounds angles to 1e-4 deg. export_omm also rounds the epoch to 1 us, in which a
+        # satellite moves 8 mm.
         assert np.abs(positions_m(path, epoch) - expected_m).max() < 0.02
 
 

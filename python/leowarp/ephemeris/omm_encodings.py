@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). They return the fields of each
+"""Readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). The readers return the fields of each
 message and the line on which it begins; `omm` interprets the values."""
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 
 Sort satellites by inclination or by altitude: a family is a set of satellites without a larger gap than 0.1 deg and 5
 km. A plane is a part of a family without a larger gap than 1 km in altitude, and without a large gap between ascending
-nodes. A gap between nodes is large if it is above a limit from 0.5 to 5 deg, which depends on the family. To find this
-limit, the gaps are sorted: it lies where the ratio of a gap to the next smaller one is largest, between gaps within
-planes and gaps between planes. A plane must have at least half as many satellites as the plane of the family's median
+nodes. A gap between nodes is large if it is above a limit from 0.5 to 5 deg, which depends on the family. The limit is
+where gaps within planes end and gaps between planes begin: in the sorted list of gaps, where the ratio of a gap to the
+next smaller one is largest. A plane must have at least half as many satellites as the plane of the family's median
 satellite; slots are then fitted to it (`ephemeris.slots`). Satellites without a plane (rising, sinking, drifting) or
 without a slot (spares) are left out.
 """
@@ -120,8 +120,8 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
     near = 2 * min(FIT_SLOTS, NEAR_DEG * int(counts.max()) / 360.0)
     if hits <= near * number:
         return 1.0
-    # This is Chernoff's bound for the tail of a binomial distribution, exp(-n D(h/n || p)) with the relative entropy D,
-    # times the number of candidates.
+    # The result is Chernoff's bound for the tail of a binomial distribution, exp(-n D(h/n || p)) with the relative
+    # entropy D, times the number of candidates.
     entropy = hits * math.log(hits / number / near)
     if hits < number:
         entropy += (number - hits) * math.log((1 - hits / number) / (1 - near))
@@ -143,7 +143,7 @@ def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list
 def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
     """Fit slots to a plane: as many as in the other planes of the shell, or a number of its own.
 
-    Its own number is used if more than half of the satellites fit into such slots, and fewer fit with the shell's
+    A number of its own is used if more than half of the satellites fit into its slots, and fewer fit with the shell's
     number.
     """
     fit = in_slots(phase_deg, count, FIT_SLOTS)

@@ -151,7 +151,7 @@ def samples(path: Path) -> NDArray[np.float64]:
     """Samples in a file: one number per line; empty lines and lines that begin with # are ignored.
 
     Raises ScenarioError with the file and line.
-    Returns: float64 array of shape (n,). They are in the order and unit of the file; only the shape of their
+    Returns: float64 array of shape (n,). The samples are in the order and unit of the file; only the shape of their
         distribution is used (`jitter_tables.standardised`).
     """
     try:

@@ -167,8 +167,8 @@ def leavings(
                 if not seen:
                     gone.append([satellite, station])
             for a, b in gone:
-                # A link is listed once per route interval. If it comes back into range and leaves it again before the
-                # next update, it is not listed a second time.
+                # A link is listed once per route interval. A link that comes back into range and leaves it again before
+                # the next update is not listed a second time.
                 if (a, b) not in left:
                     left.add((a, b))
                     leaving.append(Leaving(at_ns, a, b))

@@ -84,8 +84,7 @@ def constellation_routes(
             paths.append(network.paths(graph, paths[-1] if paths else None, network.kept(t_now_ns)))
             if acquired is not None and plan.isl.acquiring != "wait":
                 late += acquired.late(t_now_ns, links_of(paths[-1]))
-    # This check is made before missing paths are reported: a station that sees no satellite causes a missing path, and
-    # this error names the cause.
+    # Stations that see no satellite are reported before missing paths, because they are the cause of missing paths.
     watch.raise_if_blind()
     return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 
@@ -265,8 +264,8 @@ class _Network:
     ) -> list[Path | None]:
         """The new path of each ordered pair. `before` has the current paths; pairs in `kept` keep theirs.
 
-        Returns: list of (Path or None). It is in the order of `ordered_pairs`; with ``routing.reverse = "mirror"``, a
-            return path is its forward path reversed.
+        Returns: list of (Path or None). The paths are in the order of `ordered_pairs`; with ``routing.reverse =
+            "mirror"``, a
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
@@ -298,8 +297,8 @@ class _Network:
         # different links.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
-        # Paths that must not change come first. Another path to the same destination then follows such a path from the
-        # node at which they meet.
+        # Paths that must not change come first. If another path to the same destination meets such a path at a node, it
+        # continues along that path.
         order = sorted(range(len(paths)), key=lambda i: i not in kept)
         forwarded = dict(zip(order, as_forwarded([paths[i] for i in order]), strict=True))
         return [forwarded[i] for i in range(len(paths))]

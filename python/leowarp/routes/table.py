@@ -77,8 +77,8 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PathValues:
-    """Values of a path at a route update, which the medium computes; they are columns of the routes table. If there is
-    no path, all of them are None.
+    """Values of a path at a route update, which the medium computes; they are columns of the routes table. Without a
+    path, all values are None.
 
     delay_ns: One-way delay of the path from this update on.
     length_m: Length of the path; None also for media without a geometry.

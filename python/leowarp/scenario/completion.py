@@ -82,8 +82,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
     """The type of the medium that the text gives.
 
-    A text with no medium, or with several, is a mistake that is reported to `problems`. Even then a medium is returned,
-    so that later checks find the other mistakes in the file.
+    A text with no medium, or with several, is a mistake that is reported to `problems`. The type of a medium is
+    returned even then, so that later checks find the other mistakes in the file.
     """
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
@@ -148,7 +148,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
     Giving only one of the two coordinates is a mistake, even for a known place.
     """
-    # Traffic adds its own stations. If it adds none, its mistakes have already been reported.
+    # Traffic adds its own stations. If traffic adds no station, the mistakes in it have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin

@@ -40,8 +40,8 @@ def read_document(path: Path, overrides: Overrides = ()) -> Node:
     """A scenario file merged over the file that it extends, with the overrides merged over both.
 
     path: A TOML file, or a run directory; of a run directory, the plan is read.
-    overrides: list of "KEY=VALUE" or dict, of dotted key to value. Each override is a layer; later overrides replace
-        earlier ones.
+    overrides: list of "KEY=VALUE" or dict, of dotted key to value. Each override is a layer of its own; later overrides
+        replace earlier ones.
     Returns: The root table, from which the key `extends` is removed.
     Raises ScenarioError if a file cannot be read, is not TOML, or extends itself, or if an override is malformed.
     """
@@ -394,8 +394,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         lower = _without(
             lower, [("modules", name, key) for name in HANDOVER_AWARE for key in ("phase_ns", "period_ns")]
         )
-    # A plan contains every sysctl of the guest and of the hosts. These sysctls follow from [tcp] and [guest], so a
-    # change of either section derives them again.
+    # A plan contains every sysctl of the guest and of the hosts. Sysctls follow from [tcp] and [guest]: if the upper
+    # layer has one of these sections, they are derived again.
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
         lower = _without(lower, [("sysctl",)])
     hosts, changed = lower.get("hosts"), upper.get("hosts")

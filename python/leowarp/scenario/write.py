@@ -55,8 +55,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         yield from _table(medium.NAME, medium)
     if medium.STATIONS is None:
         for station in plan.stations:
-            # Plans had no such keys before obstruction maps existed. They are therefore left out for a station whose
-            # view is not limited.
+            # Plans had no such keys before obstruction maps existed. For a station whose view is not limited, a plan is
+            # therefore still written without these keys.
             free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:

@@ -166,7 +166,8 @@ def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     Returns factor: float64 array of shape (n,)
     """
     rng = stream(seed, f"access.modulation.{way}")
-    # This is the mean number of steps plus five standard deviations, and 16 more for the shortest runs.
+    # The number of random values is the mean number of steps plus five standard deviations, and 16 more for the
+    # shortest runs.
     mean = duration_ns / access.modulation_time_ns
     count = int(mean + 5.0 * math.sqrt(mean)) + 16
     lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)

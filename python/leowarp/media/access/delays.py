@@ -44,16 +44,16 @@ def channel_rows(
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
     residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
-    # The presets peak and off-peak set this loss when the plan is resolved (0.01 % and 0.001 %). It decides CUBIC's
-    # goodput, so no value is assumed here (design/starlink-profile.md, "Isolated loss").
+    # The presets peak and off-peak set this loss when the plan is resolved (0.01 % and 0.001 %). This loss decides
+    # CUBIC's goodput, so no default is assumed here (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
     bursts = bursts_ns(access, way, residual, seed=seed, duration_ns=duration_ns)
     t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages, *bursts]))
     t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
     delay_ns = slots.base_at_ns(t_ns)
-    # The components of the delay are added. Each has its own random stream, so leaving one out does not change the
-    # others.
+    # The components of the delay are added. Each component has its own random stream, so leaving one out does not
+    # change the others.
     for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
         delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
     # Packets are lost at a time before which more outages have begun than ended. Outages do not touch
@@ -103,8 +103,9 @@ def jitter_rows(
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
         # By default, values on the uplink are uniform from 0 to twice the mean, and steps last 6 ms on average. The
-        # mean difference of a flood ping's successive RTTs is then within 15 % of the published 6.7 ms. This is true
-        # for pings 10 ms apart and for pings a round trip apart (design/starlink-profile.md, "Steps of the jitter").
+        # mean difference of a flood ping's successive RTTs is then within 15 % of the published 6.7 ms. Both pings 10
+        # ms apart and pings a round trip apart have this difference (design/starlink-profile.md, "Steps of the
+        # jitter").
         first, last = up_step_frames(frames_each)
         lasts = rng.integers(first, last + 1, count)
         if access.jitter_up_shape == "uniform":

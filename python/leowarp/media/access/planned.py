@@ -16,7 +16,7 @@ from leowarp.scenario.schema import Access
 class PlannedAccess(PlannedMedium[Access]):
     """Hosts dish and server, with the routers terminal and gateway between them.
 
-    Its routes are `AccessRoutes`, which contain the slots, so that the timeline uses the same slots.
+    Routes of this medium are `AccessRoutes`, which contain the slots, so that the timeline uses the same slots.
     """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:

@@ -124,8 +124,8 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
-    # A random stream of its own decides which slots keep the previous base delay. Another `base_kept_ratio` then does
-    # not change the values of the other slots.
+    # A random stream of its own decides which slots keep the previous base delay. With another `base_kept_ratio`, slots
+    # that get a new value still get the same one.
     kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
     if access.base_rtts:
         of_base_ns = quantiles_ns(access.base_rtts)
@@ -202,7 +202,7 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
     """Number of the satellite that the scheduler chooses; if several have the same elevation, the first one.
 
     visible: int array of shape (v,). Numbers of the satellites among which the scheduler chooses.
-    seen_deg: float64 array of shape (v,). Their elevations at the terminal, at the slot's beginning.
+    seen_deg: float64 array of shape (v,). Elevations of these satellites at the terminal, at the slot's beginning.
     draw: Uniform random number from 0 to 1, which `highest` does not use. With `weighted`, the probability of a
         satellite is proportional to its elevation above the mask.
     """

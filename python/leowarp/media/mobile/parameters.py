@@ -78,7 +78,7 @@ def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
     """Summary of the codewords' outcomes.
 
-    It is stored in the timeline's metadata (`harq`), from which the report reads it.
+    The timeline's metadata contains this summary (`harq`), from which the report reads it.
     """
     return CodewordSummary(
         codewords=len(outcomes.lost),

@@ -39,8 +39,8 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
     `codewords`, `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`.
 
     mobile: The plan's medium.
-    ephemeris: Ephemeris of the same plan, if it has a constellation. If it is given, the delay between gateway and
-        satellite follows the current path up to its last satellite. This delay is computed at each route update and
+    ephemeris: Ephemeris of the same plan, if it has a constellation. With a constellation, the delay between gateway
+        and satellite follows the current path up to its last satellite. This delay is computed at each route update and
         each delay update.
     routes: Routes of the same plan.
     Raises ScenarioError if the environment does not exist, or its table lacks a length that the plan does not set.

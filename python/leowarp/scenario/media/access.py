@@ -51,7 +51,7 @@ class Access(QueueKeys, FollowsConstellation):
         raises their delay (spike).
     outage_min_ns, outage_max_ns, outage_reach_ns: Shortest and longest outage, and the largest distance in time between
         an outage and its reconfiguration.
-    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. Each of the two is None
+    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. The two losses are None
         only until the preset is filled in.
     stall_every_ns: Mean time from one stall to the next (Poisson); with 0, there are no stalls.
     stalls: Evenly spaced quantiles of the length of a stall.

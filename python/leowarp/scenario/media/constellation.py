@@ -273,8 +273,8 @@ def _complete_elements(section: Section, problems: Problems) -> None:
         if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
             rule = "has no effect: the orbits come from the file named by tle"
             problems.add(section.where(key), f"constellation.{key}", rule, f"take out {key} or tle")
-    # There is no default epoch. Elements are valid only near their own epoch, so at a default date the satellites'
-    # positions would be wrong.
+    # The key `epoch` has no default with a file of elements. Elements are valid only near their own epoch, so at a
+    # default date the satellites' positions would be wrong.
     if not section.gave("epoch"):
         rule = "is missing, and a file of orbital elements (tle) is only right near its own epoch"
         problems.add(section.where("tle"), "constellation.epoch", rule, 'write epoch = "2022-09-14T00:00:00Z"')

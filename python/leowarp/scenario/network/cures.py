@@ -23,7 +23,7 @@ class Cures:
         the last packet that left by the old link. The buffer's size is in bytes of frames with the link's overhead, per
         direction of a link. `end_marker` uses the same buffer and the same rule for a full buffer.
     end_marker, end_marker_wait_ns: The last packet on the old path is a marker, for which packets of the new path wait.
-        They wait at the node where the two paths meet, and at most `end_marker_wait_ns`.
+        The node where the two paths meet holds them for at most `end_marker_wait_ns`.
     duplicate_ns: Time after a change during which each packet is sent over both links; None: packets are sent only over
         the new link.
     resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``. Stations number packets and

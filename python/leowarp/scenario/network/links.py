@@ -295,8 +295,8 @@ class Network:
 
     instantiate: ``used`` or ``all``; with ``all``, every satellite is a network namespace, and every link that the rule
         allows has events.
-    endpoints: ``stations`` or ``satellites``; with ``satellites``, the path has no ground links, so their delay and
-        rate do not count.
+    endpoints: ``stations`` or ``satellites``; with ``satellites``, ground links have no delay and no rate, so a path's
+        delay is that between its first and last satellite.
     link_model, queue_counts, delay_rounding: ``leolink`` with exact ns, or netem configured as in other emulators.
     forwarding: ``direct`` or ``kernel``; with ``kernel``, packets that a node only forwards pass its IP stack as well.
     mtu_bytes: MTU of the hosts' interfaces; all other interfaces have 1,500.

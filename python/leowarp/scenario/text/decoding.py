@@ -343,8 +343,8 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
         # as text.
         if lenient and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
-        # These sysctls would start a program. A scenario may come from somebody else, and code that a file names runs
-        # only if the user allows it (guest/building/trust.py).
+        # The sysctls in `_SYSCTLS_THAT_START` would start a program. A scenario may come from somebody else, and code
+        # that a file names runs only if the user allows it (guest/building/trust.py).
         if name in _SYSCTLS_THAT_START:
             raise ScenarioError(f"{name} would have the guest's kernel start a program", "leave it out")
         if _SYSCTL_NAME.fullmatch(name) is None:

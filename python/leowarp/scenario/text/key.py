@@ -214,5 +214,5 @@ def _field(key: Key, value: object, required: bool = False) -> Any:
     return dataclasses.field(default=value, metadata={"key": key})
 
 
-# All sections share this default, so it is read-only.
+# All sections share this empty default, so it is read-only.
 _EMPTY: Mapping[str, Any] = MappingProxyType({})

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Line number of each key of a TOML text. These are needed because ``tomllib`` returns values without positions.
+"""Line number of each key of a TOML text. leowarp finds these lines itself, because ``tomllib`` returns values without
+positions.
 
 The text must already have passed ``tomllib``. This module only finds where elements begin and end; it does not validate
 the text.
-This keeps the code short: a value that is not a string, array or table ends at the next comma, bracket,
+A value that is not a string, array or table is not parsed; it ends at the next comma, bracket,
 """
 
 from __future__ import annotations
