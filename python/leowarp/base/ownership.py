@@ -36,8 +36,8 @@ def why_not_own(path: Path) -> str | None:
     why = _why_not_own_entry(here, is_last=not waiting)
     while waiting and why is None:
         name = waiting.pop()
-        # The kernel resolves ".." relative to a link's target. This code does the same, because `here` contains no
-        # links.
+        # The kernel resolves ".." relative to a link's target. `here` contains no links, so the parent directory of
+        # `here` is the one that the kernel would use.
         here = os.path.dirname(here) if name == ".." else os.path.join(here, name)
         try:
             is_link = stat.S_ISLNK(os.lstat(here).st_mode)

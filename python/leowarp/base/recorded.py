@@ -215,7 +215,7 @@ def text_of_json(value: dict[str, Any]) -> str:
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
     """Fault of a summary, as the end of a sentence; None if it is valid.
 
-    The names of its scalars are not checked, because a newer or older version of leowarp has other scalars.
+    The names of a summary's scalars are not checked, because a newer or older version of leowarp has other scalars.
     """
     flows = value.get("flows")
     if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):

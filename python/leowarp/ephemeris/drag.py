@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sgp4.api import Satrec
 
 LEAST_HEIGHT_KM = 100.0
-"""A satellite whose mean orbit is lower has decayed, because nothing orbits below the Karman line."""
+"""Smallest height of a mean orbit, km. A satellite with a lower mean orbit has decayed, because nothing orbits below
+the Karman line."""
 MOST_GROWTH = 1.1
 """If the semi-major axis is this many times as large as at the epoch, SGP4 has extrapolated drag too far, and the orbit
 is not real. In a low orbit, this factor is an increase of 690 km. No real orbit changes so fast: ion engines raise an
@@ -28,8 +29,8 @@ _FEW, _MANY = 4, 64
 """Numbers of instants that are checked from the epoch to each end of the run: for a steady orbit, and for any other
 orbit."""
 _SHORT_PERIOD = 0.01
-"""J2's periodic terms change the radius by up to 20 km in low orbits, which is less than this share of the radius. The
-share is added to the eccentricity."""
+"""Share of the radius that is added to the eccentricity, to find a satellite's largest distance. J2's periodic terms
+change the radius by up to 20 km in low orbits, which is less than this share."""
 _MINUTES_PER_DAY = 1440.0
 
 

@@ -130,7 +130,7 @@ def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
     )
 
 
-# 2000-01-01T12:00, from which the formula counts centuries.
+# 2000-01-01T12:00, from which the formula of `gmst_rad` counts centuries.
 _J2000_JD = 2_451_545.0
 
 SPEED_OF_LIGHT_M_PER_S = 299_792_458

@@ -100,7 +100,8 @@ def test_a_plane_of_few_does_not_come_between_those_that_are_full() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_no_grid_is_found_where_there_is_none(tmp_path: Path, seed: int) -> None:
     draw = np.random.default_rng(seed)
-    # Three cases: a few planes with satellites at any height; one height and any planes; a train of new satellites.
+    # There are three cases: a few planes with satellites at any height; one height and any planes; a train of new
+    # satellites.
     planes = [Orbit(86.4, 31.6 * draw.integers(6), draw.uniform(0, 360), draw.uniform(700e3, 780e3)) for _ in range(30)]
     layer = [Orbit(60.0, draw.uniform(0, 360), draw.uniform(0, 360), 900e3) for _ in range(30)]
     train = [Orbit(70.0, 20.0, 3.0 * i + draw.uniform(0, 2), 350e3) for i in range(20)]

@@ -188,7 +188,7 @@ class PlannedJittered(PlannedMedium[Jittered]):
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """All events at 0, with the distribution's table; see `jittered_timeline`."""
+        """The timeline, in which all events are at time 0; see `jittered_timeline`."""
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:

@@ -7,8 +7,8 @@ smallest sequence of node ids among them is chosen; satellites are numbered by i
 rule, rounding errors would choose between the many equal paths of Walker patterns, and each change of path reorders
 packets.
 
-A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at the
-poles, and over links of length 0, paths that are treated as equal would form loops. Hence this minimum cost.
+A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). This minimum cost is needed because
+satellites of a polar star meet at the poles: over links of length 0, paths that are treated as equal would form loops.
 
 **Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of one host, and
 packets of other hosts do not pass it (no bent pipe in the middle of a path).

@@ -54,7 +54,8 @@ def read_document(path: Path, overrides: Overrides = ()) -> Node:
 
 
 def merge(lower: Node, upper: Node) -> Node:
-    """`upper` on top of `lower`: tables key by key, everything else replaced.
+    """`lower` with `upper` merged over it: tables are merged key by key; any other value of `upper` replaces that of
+    `lower`.
 
     Keys of `lower` that are governed by a key of `upper` (`_GOVERNS`) are removed before the merge.
 

@@ -19,8 +19,8 @@ from leowarp.scenario.schema import Access, Chain, Constellation, Measured, Mobi
 from leowarp.scenario.text.counts import MOST_FLOWS, MOST_STATIONS
 
 MOST_SATELLITES = 200_000
-"""Seven times the largest number of satellites in any operator's filing. 10^6 satellites took 7.3 s of processor time
-per route update and pair, and 1.3 GiB before anything was sent."""
+"""Largest number of satellites in a plan, seven times that of any operator's filing. 10^6 satellites took 7.3 s of
+processor time per route update and pair, and 1.3 GiB before anything was sent."""
 
 MOST_CPU_S = 30 * 86_400
 """One month of processor time on a single processor."""

@@ -2,8 +2,8 @@
 """Large cities with the population of their urban agglomerations in 2018, for traffic between them.
 
 Populations: United Nations, Department of Economic and Social Affairs, Population Division, World Urbanization
-Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. This is a selection, mostly
-of the largest cities: not every city of a given size is included. Coordinates are city centres to 0.01 deg. Coordinates
+Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. The table has
+most of the largest cities, but not every city of a given size. Coordinates are city centres to 0.01 deg. Coordinates
 of a city that is in the gazetteer are stored only in the gazetteer.
 """
 

@@ -50,7 +50,7 @@ class Flow:
     size_bytes: Payload to transfer; None: the flow sends until `stop_ns`.
     rate_bps: Payload that the application offers, bit/s; None: as much as TCP accepts.
     interval_ns, packet_rate_pkts_per_s: Time between two probes, or probes per second; at least one of the two is None.
-        For a flood, which sends a probe only after a reply, both are None.
+        For a flood with ``interval = "none"``, which sends a probe only after a reply, both are None.
     packets: Number of probes; None: probes are sent until `stop_ns`.
     payload_bytes: Payload of a probe without the headers of IP and ICMP or UDP (28 bytes).
     client, server: Command lines of a program, which may contain ``{server}``, ``{port}``, ``{run_dir}`` and

@@ -90,7 +90,7 @@ class QueueKeys:
     `queue_parameters` holds the parameters that the text gives; the suffix of a name is its unit: ``{"target_ns":
     5000000}``.
 
-    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes; at most one of the two is not None. If
+    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes; at least one of the two is None. If
         both are None, the queue is unlimited.
     queue_discipline: A key of `PARAMETERS`.
     ecn: Whether the discipline marks packets (CE) instead of dropping them, if their sender allows it (ECT).

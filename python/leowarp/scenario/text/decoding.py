@@ -399,7 +399,7 @@ _LONGEST_TEXT = 200
 _LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
 """Number of characters of a wrong value that a message repeats. In the file, the value may have megabytes."""
-# These sysctls contain the name of a program that the kernel starts (Linux 6.12: fs/coredump.c, kernel/module/kmod.c,
+# Sysctls that contain the name of a program that the kernel starts (Linux 6.12: fs/coredump.c, kernel/module/kmod.c,
 # lib/kobject_uevent.c, kernel/reboot.c).
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")
 _SYSCTL_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_*-]+)+")

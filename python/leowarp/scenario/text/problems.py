@@ -58,7 +58,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake.
+    """One mistake in a scenario.
 
     origin: File and line, or ``--set``, of the mistake.
     key: The dotted key, as for ``--set``; "" if the mistake concerns the whole text.
