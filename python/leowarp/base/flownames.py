@@ -34,13 +34,13 @@ class FlowKey(NamedTuple):
 
     @classmethod
     def of_summary(cls, flow: Mapping[str, Any]) -> FlowKey:
-        """The key of a flow of `summary.json`."""
+        """The `FlowKey` of a flow in `summary.json`."""
         ends = flow.get("source"), flow.get("destination")
         return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"), flow.get("name"))
 
     @classmethod
     def of_plan(cls, number: int, flow: Any) -> FlowKey:
-        """The key of a flow of a plan (`scenario.Flow`)."""
+        """The `FlowKey` of a flow in a plan (`scenario.Flow`)."""
         control = flow.congestion_control if flow.kind == "tcp" else None
         return cls(number, flow.source, flow.destination, flow.kind, control, flow.name)
 

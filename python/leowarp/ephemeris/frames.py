@@ -134,7 +134,7 @@ def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
 _J2000_JD = 2_451_545.0
 
 SPEED_OF_LIGHT_M_PER_S = 299_792_458
-"""The value is exact, by the definition of the metre."""
+"""Speed of light, which is exact by the definition of the metre."""
 
 WGS84_EQUATORIAL_RADIUS_M = 6_378_137.0
 WGS84_FLATTENING = 1.0 / 298.257223563

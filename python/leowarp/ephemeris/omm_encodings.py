@@ -31,7 +31,7 @@ def is_csv(first_line: str) -> bool:
 
 
 def is_kvn(text: str) -> bool:
-    """Whether a text has lines of keyword, equals sign and value, like CCSDS messages."""
+    """Whether a text looks like KVN: lines of keyword, equals sign and value, as in other CCSDS messages."""
     first = next((line for line in text.split("\n") if line.strip() and not _is_comment(line)), "")
     return (
         _KVN_LINE.fullmatch(first.rstrip("\r")) is not None
@@ -185,7 +185,7 @@ def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 
 
 class _TwiceError(Exception):
-    """A key occurs twice in an object."""
+    """Raised if a key occurs twice in a JSON object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

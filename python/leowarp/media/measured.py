@@ -146,7 +146,7 @@ def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity
 
 
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
-    """Add the capacity as events, for a link that receives each change when it is due.
+    """Add delay, loss and capacity as events, for a link that gets each change at the time of the change.
 
     Raises ScenarioError if a capacity is 0, because the kernel interprets netem's rate 0 as unlimited.
     """

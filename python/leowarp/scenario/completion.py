@@ -143,10 +143,10 @@ def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None
 
 
 def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
-    """Check that stations have unique names and coordinates. Both coordinates come from the text, or both from the
-    gazetteer.
+    """Check that stations have unique names and coordinates. A station has both coordinates from the text, or both from
+    the gazetteer.
 
-    Giving only one of the two coordinates is a mistake, even for a known place.
+    To give only one of the two coordinates is a mistake, even for a place in the gazetteer.
     """
     # Traffic adds its own stations. If traffic adds no station, the mistakes in it have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
@@ -179,7 +179,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
 
 def _check_station_name(section: Section, name: str, seen: set[str], problems: Problems) -> None:
-    """Check that names are unique, and contain no character that the tables' notation uses."""
+    """Check that a station's name is unique, and contains no character that has a meaning in the tables."""
     origin, key = section.where("name"), f"{section.name}.name"
     if name in seen:
         problems.add(origin, key, f'there are two stations called "{name}"', "names tell stations apart")
@@ -301,7 +301,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
 
 
 def _check_recovery(section: Section, problems: Problems) -> None:
-    """Check that at most one key selects the loss detection, and that a threshold is below its maximum."""
+    """Check that at most one key selects the loss detection, and that `reordering` is not above `max_reordering`."""
     if section.values.get("rack") is not None and section.values.get("recovery") is not None:
         rule = "is given, and recovery says it, too"
         problems.add(section.where("rack"), f"{section.name}.rack", rule, "take one of them out")

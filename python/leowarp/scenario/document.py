@@ -277,7 +277,8 @@ def _syntax_message(path: Path, message: str) -> str:
 
 
 def _override_value(text: str) -> Any:
-    """The text as a TOML value if it is one; otherwise the text itself, because a shell removes quotes.
+    """The value of a text that is TOML; any other text is itself the value, because a shell has removed the quotes
+    around it.
 
     >>> _override_value("60"), _override_value("60 s")
     (60, '60 s')

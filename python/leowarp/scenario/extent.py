@@ -23,10 +23,10 @@ MOST_SATELLITES = 200_000
 processor time per route update and pair, and 1.3 GiB before anything was sent."""
 
 MOST_CPU_S = 30 * 86_400
-"""One month of processor time on a single processor."""
+"""Largest estimated processor time of a run, s: one month on a single processor."""
 
 LONG_CPU_S = 3_600
-"""If the estimate is above this time, `leowarp plan` reports how long a run may take."""
+"""If a run's estimated processor time is above this value, s, `leowarp plan` reports how long the run may take."""
 
 _BASE_BYTES = 200 << 20
 """Memory of Python and its libraries, for an empty run."""
@@ -49,9 +49,9 @@ _GUEST_BASE_BYTES = 64 << 20
 _SEARCH_S = 7e-6
 """Time of the search for paths, per satellite, route update and pair: 10^6 satellites, 7.3 s."""
 _ROW_S = 1.5e-6
-"""Time per row of the timeline: 689,798 rows in 0.74 s, and about the same time again in the guest."""
+"""Time per row of the timeline: 689,798 rows took 0.74 s in the Python library, and about as long in the guest."""
 _SAMPLE_S = 25e-6
-"""Time per sample: the same runs took 1.5 s with an interval of 1 s, and 11.5 s with 1 ms."""
+"""Time per sample: 100 s of examples/chain.toml took 1.5 s with a sampling interval of 1 s, and 11.5 s with 1 ms."""
 _PACKET_S, _HOP_S = 1.2e-6, 0.55e-6
 """Time per packet, and per packet and link (docs/performance.md)."""
 _UNSHAPED_BPS = 1e9
@@ -62,7 +62,7 @@ _SEGMENT_BYTES = 1448
 
 @dataclass(frozen=True)
 class Part:
-    """One cause of memory or time.
+    """One cause of a run's memory and time.
 
     what: Description of the cause, including the number of rows, packets or satellites.
     hint: Option with which the user reduces the cost.
@@ -129,7 +129,7 @@ def parts_of(plan: Plan) -> list[Part]:
 
 
 def _check_counts(plan: Plan) -> None:
-    """Check numbers that have a fixed limit on any machine."""
+    """Check the numbers whose limit is the same on every machine."""
     satellites = satellites_of(plan)
     if satellites > MOST_SATELLITES:
         raise ScenarioError(
@@ -161,7 +161,7 @@ def _routes(plan: Plan) -> Part:
     satellites, updates, pairs = satellites_of(plan), _times(plan, plan.routing.interval_ns), _pairs(plan)
     return Part(
         f"paths over {satellites:,} satellites at {updates:,} route updates for {pairs:,} pairs of stations",
-        # Each update gives two rows of routes per pair, each row with its path.
+        # Each route update gives two rows of routes per pair of stations, each with its path.
         satellites * _SATELLITE_BYTES + updates * pairs * 2 * _ROW_BYTES,
         updates * pairs * satellites * _SEARCH_S,
         'a shorter run (--set "run.duration=60 s"), or a longer routing.interval',
@@ -173,8 +173,8 @@ def _events(plan: Plan) -> Part:
     of a link."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
-    # There are two links per satellite, because each link has two ends. Without `instantiate = "all"`, there are up to
-    # a dozen links per pair of stations.
+    # In a +Grid, a satellite has four links, each of which belongs to two satellites: two links per satellite.
+    # Without `instantiate = "all"`, only the links on paths have rows: up to a dozen per pair of stations.
     links = 2 * satellites if is_all else min(12 * _pairs(plan), 2 * satellites or 12 * _pairs(plan))
     rows = instants * links
     return Part(
@@ -242,7 +242,7 @@ def packets_of(plan: Plan) -> float:
             # Every probe has a reply. A flood without an interval sends as fast as replies come: 10,000 per second.
             told += 2 * min(most, (flow.paced_pkts_per_s or 1e4) * lasts_s)
     link = (shaped_bps or _UNSHAPED_BPS) * plan.run.duration_ns / 1e9 / 8 / _SEGMENT_BYTES
-    # There is one ACK for every second segment.
+    # TCP sends one ACK for every second segment.
     return told + 1.5 * sum(min(link, each) if shaped_bps else each for each in by_source.values())
 
 

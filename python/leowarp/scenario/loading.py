@@ -226,7 +226,7 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
 
 @dataclass(frozen=True)
 class _Pinned:
-    """A table of sysctls as a section with one key, so that the same decoder checks both."""
+    """A table of sysctls as a section with one key, so that the decoder of sections can check it."""
 
     sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
 

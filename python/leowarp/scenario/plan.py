@@ -134,7 +134,7 @@ def is_kernel_name(kernel: str) -> bool:
 def plan_inputs(plan: Plan) -> list[Path]:
     """Files that a plan names, to be copied into ``00-inputs/`` of the run directory.
 
-    Returns: Their paths on this machine.
+    Returns: Paths of these files on this machine.
     """
     return plan.inputs()
 
@@ -161,7 +161,7 @@ def _flow(section: Section) -> schema.Flow:
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
-    # If a file names one part of a program's flow, the whole flow counts as named by that file.
+    # If a file names any part of a program's flow, such as its server, the whole flow is treated as named by that file.
     return dataclasses.replace(flow, named_in=next((file for file in named if file is not None), None))
 
 
@@ -169,7 +169,7 @@ def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
     """A station's host: the common TCP keys, overridden by the host's own keys, and the sysctls that follow from
     them."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
-    # Sysctls are added one by one to those of [tcp]; every other key of the host replaces the common one.
+    # Sysctls of the host are added to those of [tcp]; any other key of the host replaces the common one.
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
     merged = dataclasses.replace(tcp, **(own | {"sysctl": mixed}))
     sysctl = host_sysctls(merged) | _pinned(scenario, name)
@@ -185,7 +185,7 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 def _found_files(
     schema_class: type, section: Section, copies: dict[str, str], problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
-    """The files that a section names, found and hashed; missing and changed files are noted.
+    """The files that a section names, found and hashed; missing and changed files are reported to `problems`.
 
     copies: Name -> sha256 of the files of earlier sections; this function adds the files of this section.
     Returns: dict of str to (InputFile or tuple of InputFile). The files found, by attribute of the section. Files that

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of a plan as frozen dataclasses, and the plan that contains them all. Every key of a scenario is
-declared once.
+declared exactly once, as a field of one of them.
 
 A field is named after its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The loader,
 the writer and the reference page all read these declarations; no other list of the keys exists. Each group of related
@@ -73,8 +73,8 @@ class Run:
 class Observe:
     """Data that a run records, and their sampling intervals.
 
-    sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock. None: no samples, except for counters,
-        which get one sample at the end.
+    sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock. With None, there are no samples, except
+        that counters get one sample at the end.
     truth: Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
     capture: ``taps`` of the guest kernel, which do not change any result, or packet sockets.
     packets, packets_before_ns, packets_after_ns: Which packets are stored individually, and the length of the time
@@ -172,7 +172,7 @@ class Guest:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSections:
-    """Contents of a plan; `schema.Plan` adds operations on it.
+    """The contents of a plan; its subclass `schema.Plan` adds methods.
 
     `medium` carries the packets; the type of the value is the kind of medium. All media except a constellation have two
     stations without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation,

@@ -177,8 +177,8 @@ def _table(
                 yield f"{key}_sha256 = [{', '.join(quoted(one.sha256) for one in value)}]"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
-            # The hash is written beside the name. A plan whose file has another hash than the text says is rejected
-            # (`plan.resolve`).
+            # The hash is written in the line after the name. A plan whose file has another hash than the text says is
+            # rejected (`plan.resolve`).
             yield f"{key}_sha256 = {quoted(value.sha256)}"
         else:
             yield f"{key} = {_value(value, declared)}"
@@ -200,7 +200,7 @@ def _value(value: Any, declared: Key) -> str:
 
 
 def _scalar(value: str | int | bool) -> str:
-    """A word, a number or a truth value in TOML's spelling."""
+    """A word, a number or a Boolean in TOML's spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int) else quoted(value)

@@ -15,7 +15,7 @@ from leowarp.routes.schema import column, table_schema
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """One direction in the guest's format (design/interfaces.md, section 13).
+    """The tables of one direction of the link, in the guest's format (design/interfaces.md, section 13).
 
     capacity_t_ns, rate_bps: int64 arrays of shape (n,). A rate is valid from its time until the next time; the first
         time is 0. With rate 0, nothing is sent.

@@ -16,7 +16,8 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 # installed package must not read a folder that happens to be there.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
-"""Number of characters at the beginning of a file in which the first sentence of its comment is searched for."""
+"""The first sentence of an example's comment is looked for in this number of characters, from the beginning of the
+file."""
 _LEAST_ABOUT = 40
 """Least number of characters before a colon at which this part alone describes an example. If the part before the colon
 is shorter, the first sentence is used as a whole."""

@@ -21,7 +21,7 @@ class Cures:
         ``lost`` they are moved to the new link; with ``lost``, packets at a link that goes down are lost instead.
     hold, hold_buffer_bytes, hold_full: With `hold`, packets for the new link are delayed until they would arrive after
         the last packet that left by the old link. The buffer's size is in bytes of frames with the link's overhead, per
-        direction of a link. `end_marker` uses the same buffer and the same rule for a full buffer.
+        direction of a link. `end_marker` uses the buffer and the rule `hold_full` as well.
     end_marker, end_marker_wait_ns: The last packet on the old path is a marker, for which packets of the new path wait.
         The node where the two paths meet holds them for at most `end_marker_wait_ns`.
     duplicate_ns: Time after a change during which each packet is sent over both links; None: packets are sent only over
@@ -130,7 +130,7 @@ class Cures:
 
 
 RTO_MIN = "net.ipv4.tcp_rto_min_us"
-"""The sysctl of a host's minimum retransmission timeout; 200 ms without it."""
+"""Sysctl of a host's minimum retransmission timeout, which is 200 ms if the sysctl is not set."""
 
 # Keys that have an effect only if one of the cures in the second tuple is on.
 _NEEDS = (

@@ -179,8 +179,8 @@ class Tcp:
     buffer_max_bytes: Third number (the maximum) of tcp_rmem and tcp_wmem. The guest's net.core.rmem_max and wmem_max
         are the largest `buffer_max_bytes` of all hosts.
     sack, dsack, rack, timestamps: Switches of TCP; None: as in the profile.
-    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements it. The module finds the choice of the
-        host in bits of the sysctl net.ipv4.tcp_recovery.
+    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements these methods. The module finds the
+        choice of the host in bits of the sysctl net.ipv4.tcp_recovery.
     door_freeze_ns, door_undo_ns: Parameters of TCP-DOOR, ns; None: one smoothed round-trip time.
     rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio: Parameters of RR-TCP and TCP-PR.
     recovery, reordering, max_reordering: The sysctls ``tcp_*`` of these names; None: as in the profile.

@@ -27,7 +27,7 @@ from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
 class Section:
     """The contents of one section of a scenario.
 
-    name: Dotted name of the section (``flows.0``).
+    name: Dotted name of the section, such as ``flows.0``.
     origin: File and line at which the section begins.
     values: Attribute -> value, for the keys in the text that have a valid value.
     nodes: Key -> node, for all known keys in the text, including those with a wrong value.
@@ -39,7 +39,7 @@ class Section:
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def where(self, key: str) -> Origin:
-        """The origin of a key, or of the section if the key was not given.
+        """Where the text contains a key; if the key is missing, where its section begins.
 
         key: Name in TOML, without the unit's suffix.
         """

@@ -78,7 +78,7 @@ def quantity(
     none: str | None = None,
     required: bool = False,
 ) -> Any:
-    """A quantity between `low` and `high`, or the word `none`.
+    """A key whose value is a quantity between `low` and `high`, or the word `none`.
 
     measure: One of the measures in `leowarp.base.units`; the attribute's name ends in its suffix.
     doc: The meaning of the key, for the reference page.
@@ -95,14 +95,14 @@ def quantity(
 
 
 def queue(doc: str, default: str) -> Any:
-    """A queue limit in packets or bytes. The key sets two attributes, `queue_pkts` and `queue_bytes`, at least one of
-    which is None."""
+    """A key whose value is a queue limit in packets or bytes. The key sets two attributes, `queue_pkts` and
+    `queue_bytes`, at least one of which is None."""
     doc += ' In packets, in bytes ("64 kB"), or "unlimited".'
     return _field(Key("queue", doc, default, low="1 pkts", none="unlimited"), PACKETS.parse(default))
 
 
 def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
-    """One of a fixed set of words.
+    """A key whose value is one of a fixed set of words.
 
     words: All allowed words; messages and the reference page list them in this order.
     default: One of the words; None: a preset gives the value.
@@ -135,19 +135,19 @@ def names(doc: str) -> Any:
 def count(
     doc: str, default: int | str | None, low: int, high: int, *, none: str | None = None, required: bool = False
 ) -> Any:
-    """A bare integer between `low` and `high`, or the word `none`. If `required`, a section without the key is a
-    mistake."""
+    """A key whose value is a bare integer between `low` and `high`, or the word `none`. If `required`, a section
+    without the key is a mistake."""
     key = Key("count", doc, default, required=required, low=low, high=high, none=none)
     return _field(key, None if isinstance(default, str) else default, required)
 
 
 def flag(doc: str, default: bool | str, *, none: str | None = None) -> Any:
-    """True or false, or the word `none`."""
+    """A key whose value is true, false, or the word `none`."""
     return _field(Key("flag", doc, default, none=none), None if isinstance(default, str) else default)
 
 
 def instant(doc: str, default: str, *, none: str | None = None) -> Any:
-    """An instant of UTC, or the word `none`."""
+    """A key whose value is an instant of UTC, or the word `none`."""
     return _field(Key("instant", doc, default, none=none), None if default == none else default)
 
 

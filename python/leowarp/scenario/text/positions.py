@@ -113,7 +113,7 @@ class _Reader:
             index += 1
 
     def _inline_table(self, path: KeyPath) -> None:
-        """Read pairs until the closing brace, at any depth of nesting."""
+        """Read the pairs of an inline table until its closing brace; a value may contain further tables."""
         self.at += 1
         while True:
             self._skip(_BLANK_LINES)

@@ -38,7 +38,7 @@ FLOW_KEYS = {
         "expect_exit",
     ),
 }
-"""Keys that only some kinds of flow have, by kind."""
+"""Keys that only some kinds of flow have: kind -> keys."""
 
 PACE_KEYS = {"ping": "interval", "udp": "rate"}
 """Kind of flow -> the key that `packet_rate` replaces."""
@@ -108,7 +108,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def fields_of_other_kinds(kind: str) -> dict[str, str]:
-    """Fields of `Flow` that are None for a flow of this kind, each with its key."""
+    """Fields of `Flow` that are None for a flow of this kind, because they belong to other kinds: field -> key."""
     known = keys(sections.Flow)
     others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
     return {known[key][0]: key for key in others}

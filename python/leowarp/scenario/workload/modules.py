@@ -203,7 +203,7 @@ def _check_files(guest: Section, problems: Problems) -> list[str]:
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-# MODULE_NAME_LEN is 56 on 64-bit machines (MAX_PARAM_PREFIX_LEN, include/linux/moduleparam.h).
+# The kernel's MODULE_NAME_LEN is 56 on 64-bit machines (MAX_PARAM_PREFIX_LEN, include/linux/moduleparam.h).
 _LONGEST_NAME = 50
 _LONGEST_VALUE = 200
 # One tick of the guest's kernel, whose HZ is 1000 (guest/Kconfig.top). Timers expire at a tick.

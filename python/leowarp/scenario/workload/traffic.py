@@ -22,7 +22,7 @@ _ONLY_OF = {
     "smallest_size": ("pareto",),
     "size_file": ("file",),
 }
-"""Size distribution -> keys that only this distribution has."""
+"""Size distribution -> keys of `[traffic]` that only this distribution has."""
 
 
 @dataclass(frozen=True, kw_only=True)
