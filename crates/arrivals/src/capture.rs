@@ -13,7 +13,7 @@ use crate::place::Verdict;
 use crate::skips::{Reason, Skips};
 use crate::tcp::Passed;
 
-/// Which packets of the capture are read.
+/// Selection of the packets that are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Protocol of the packets. None: ICMP echo requests and TCP. UDP must be selected explicitly, because a UDP packet

@@ -42,7 +42,7 @@ pub enum Order {
     Little,
 }
 
-/// What identifies the flow of a packet.
+/// Key that identifies the flow of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub protocol: Protocol,
@@ -100,7 +100,7 @@ pub struct Begin {
     pub mss_bytes: Option<u16>,
 }
 
-/// What a TCP segment states about the opposite direction.
+/// Facts that a TCP segment states about the opposite direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     pub seq: u32,

@@ -52,7 +52,7 @@ pub struct Verdict {
     pub evidence: Vec<String>,
 }
 
-/// What the packets of one direction between two ends show.
+/// Facts that the packets of one direction between two ends show.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     hops: Option<(u8, u8)>,

@@ -23,7 +23,7 @@
 //!
 //! An arrival gets its number when there is no hole below it any more. Until then it waits; at most [`WAITING_MAX`]
 //! arrivals wait. If more would have to wait, the lowest hole is given up. This seldom happens, because few receivers
-//! have a window of so many segments.
+//! have a window of `WAITING_MAX` segments.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-/// What nodes do when one of their routes changes, so that packets arrive in order. By default, nodes do nothing.
+/// Actions of nodes when one of their routes changes, so that packets arrive in order. By default, nodes do nothing.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {
@@ -52,13 +52,13 @@ pub struct Notify {
 pub struct Resequence {
     /// Packets that share one sequence of numbers.
     pub by: Numbering,
-    /// Which packets wait for missing earlier packets.
+    /// Selection of the packets that wait for missing earlier packets.
     pub kind: Ordering,
     /// Maximum time for which a packet waits for missing earlier packets.
     pub delay_ns: u64,
 }
 
-/// Which packets wait for missing earlier packets.
+/// Selection of the packets that wait for missing earlier packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ordering {

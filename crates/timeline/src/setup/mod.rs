@@ -65,7 +65,7 @@ pub struct Setup {
     /// Kernel modules with their parameters. A module is loaded from a file, or is built into the kernel.
     #[serde(default)]
     pub modules: Vec<Module>,
-    /// What nodes do when one of their routes changes, besides using the new route.
+    /// Actions of nodes when one of their routes changes, besides using the new route.
     #[serde(default)]
     pub cures: Cures,
     /// What is recorded.

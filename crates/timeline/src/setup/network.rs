@@ -39,7 +39,7 @@ pub struct Host {
     pub address: IpAddr,
     /// Kernel parameters of the host's namespace, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// What paces the packets of the host's sockets.
+    /// Pacer of the packets of the host's sockets.
     #[serde(default)]
     pub pacing: Pacing,
     /// When the host's sockets acknowledge received data.
@@ -97,7 +97,7 @@ pub enum DelayedAck {
     Off,
 }
 
-/// What paces the packets of a host's sockets.
+/// Pacer of the packets of a host's sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
@@ -120,7 +120,7 @@ pub struct Link {
     pub kind: LinkKind,
     /// Queueing discipline that models the link's directions. None = the link has no model, as for wires.
     pub discipline: Option<Discipline>,
-    /// What happens to the link's packets when the link goes down. `events.bin` contains the result for each event.
+    /// Fate of the link's packets when the link goes down. `events.bin` contains the result for each event.
     pub on_down: Option<OnDown>,
     /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
@@ -130,7 +130,7 @@ pub struct Link {
     pub overhead_bytes: i32,
     /// Whether neighbours are resolved by ARP each time the link comes up.
     pub arp: bool,
-    /// For netem and jitter: which packets count towards the limit.
+    /// For netem and jitter: packets that count towards the limit.
     #[serde(default)]
     pub queue_counts: QueueCounts,
     /// Further settings of the two directions: a to b, then b to a.
@@ -175,7 +175,7 @@ pub enum Discipline {
     Jitter,
 }
 
-/// What happens to a link's packets when the link goes down.
+/// Fate of a link's packets when the link goes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
@@ -185,7 +185,7 @@ pub enum OnDown {
     Drop,
 }
 
-/// Which packets count towards the limit of a netem link.
+/// Packets that count towards the limit of a netem link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {

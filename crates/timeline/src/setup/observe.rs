@@ -23,20 +23,21 @@ pub struct Observe {
     pub reordering_threshold_pkts: u32,
     /// Width of the windows in which reordering is measured; None = no windows.
     pub reordering_window_ns: Option<i64>,
-    /// How long before and how long after a route change reordering is measured around it.
+    /// Durations before and after a route change in which its reordering is measured.
     pub around_changes_ns: (i64, i64),
-    /// Which packets are stored.
+    /// Selection of the packets that are stored.
     pub packets: Packets,
     /// Only for `changes`: packets are stored if their sending time is in one of these intervals. The intervals are
     /// sorted, disjoint and half-open.
     pub windows_ns: Vec<(i64, i64)>,
-    /// At which ends of the first flow a pcapng file is written.
+    /// Ends of the first flow at which a pcapng file is written.
     pub pcap: Pcap,
     /// Number of bytes of each frame that the pcapng file contains.
     pub pcap_snap_bytes: u32,
 }
 
-/// Which packets are stored. Late, lost and retransmitted packets are always stored, unless the value is `none`.
+/// Selection of the packets that are stored. Late, lost and retransmitted packets are always stored, except with
+/// `none`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Packets {
@@ -48,7 +49,7 @@ pub enum Packets {
     All,
 }
 
-/// At which ends of the first flow a pcapng file is written.
+/// Ends of the first flow at which a pcapng file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pcap {
