@@ -66,7 +66,7 @@ pub fn initial_direction(setup: &Setup, d: usize) -> Direction {
     }
 }
 
-/// What the direction does to keep packets in order; None = nothing. Stations number the packets that they send to
+/// Numbering and ordering of packets by the direction; None = neither. Stations number the packets that they send to
 /// satellites, and restore the order of the packets that they receive.
 fn order_of(setup: &Setup, d: usize) -> Option<Order> {
     let (resequence, eliminates) = (setup.cures.resequence, setup.cures.duplicate_ns.is_some());

@@ -85,8 +85,8 @@ pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
 }
 
 /// Makes datagrams leave an interface as separate packets. Without this setting, QUIC stacks would send several
-/// datagrams as one packet (UDP_SEGMENT, udp(7)). With it, captured datagrams contain their checksum, which
-/// distinguishes datagrams of equal length.
+/// datagrams as one packet (UDP_SEGMENT, udp(7)). As separate packets, captured datagrams
+/// contain their checksum, which distinguishes datagrams of equal length.
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;

@@ -63,7 +63,7 @@ pub struct Direction {
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// For leolink: what the direction does to keep packets in order.
+    /// For leolink: numbering and ordering of packets by the direction; None = it does neither.
     pub order: Option<Order>,
     /// IP length of a full packet. This length determines the size of delay lines and token buckets.
     pub full_packet_bytes: u32,
@@ -91,7 +91,7 @@ pub struct Jitter {
     pub table: usize,
 }
 
-/// What a direction of a station's link does to keep packets in order.
+/// Numbering and ordering of packets by a direction of a station's link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     /// Packets whose order this station restores; None = no packets.
@@ -104,7 +104,7 @@ pub struct Order {
     pub restores: bool,
 }
 
-/// Which settings of a direction are sent to the kernel.
+/// Selection of the settings of a direction that are sent to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
     /// All settings, because the discipline is created.

@@ -28,7 +28,7 @@ const INET_DIAG_BBRINFO: u16 = 16;
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
 /// Size of struct inet_diag_msg: family, state, timer, retrans; both ends; five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// Maximum number of samples. No sensible run has so many. At 400 bytes per sample, they take half a gigabyte of the
+/// Maximum number of samples. No sensible run has as many. At 400 bytes per sample, they take half a gigabyte of the
 /// guest's memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
