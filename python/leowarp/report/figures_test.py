@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures: their content, identical files if they are drawn twice, and the messages if they cannot be drawn."""
+"""Tests the content of figures, that a figure drawn twice gives identical files, and the messages if it cannot be
+drawn."""
 
 import dataclasses
 import hashlib
@@ -56,13 +57,13 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
     for run in runs:
         run.__dict__["changes"] = run.changes[:0]
     drawn = figure(runs, "queues")
-    # A failed layout gives a warning, and warnings are errors in these tests.
+    # If the layout fails, matplotlib gives a warning, and warnings are errors in these tests.
     save(drawn, tmp_path / "queues", ("png",))
     assert all(axes.get_position().height > 0.2 for axes in drawn.axes)
 
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
-    # `leowarp.Run` has a path. A `Run` must not be treated as a sequence of runs.
+    # `leowarp.Run` has a path, like a directory. It must not be treated as a sequence of runs.
     run = Run(run_dir)
     view = Run(run_dir, complete=False)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
@@ -135,7 +136,7 @@ def test_queue_map_places_the_queue_at_its_link(run_dir):
     edges_ns, waiting = queue_map(Run(run_dir, complete=False))
     assert waiting.shape[0] == 4
     place, when = np.unravel_index(np.nanargmax(waiting), waiting.shape)
-    # The largest value is at the second link of the first path, while the link has a queue.
+    # The largest value is at the second link of the first path, during the time in which that link has a queue.
     assert place == 1
     assert 19.5e9 <= edges_ns[when] < 20e9
     assert np.nanmax(waiting) == syn.QUEUE_PKTS
@@ -171,7 +172,7 @@ def test_footer_names_what_differs(run_dir, other_run_dir):
 
 
 def pinged(run_dir, copy, received_ns):
-    """A copy of the run that has two pings instead of its transfer."""
+    """A copy of the run with two pings instead of its transfer."""
     shutil.copytree(run_dir, copy)
     scenario_text = PLAN_TOML.replace('congestion_control = "cubic"', 'kind = "ping"\ninterval = "1 s"')
     (copy / "00-plan.toml").write_text(scenario_text)
@@ -225,7 +226,8 @@ def test_the_figure_of_reordering_has_all_four_distributions(run_dir):
     assert line.get_ydata()[0] == pytest.approx(1.0)
     (line,) = n_reordering.lines
     assert line.get_xdata().tolist() == [1]
-    # In this density no packet is late. After most arrivals the buffer is empty, but the three dropped packets fill it.
+    # In this density no packet is late. The buffer is empty after most arrivals, but the three dropped packets make
+    # later packets wait in it.
     assert buffer_density.get_xlim()[1] > 200
 
 
@@ -234,8 +236,8 @@ def test_reordering_over_time_shows_windows_and_what_is_around_changes(run_dir):
     for axes in (share, displacement, entropy):
         windows, around = axes.lines[:2]
         assert windows.get_label() == "CUBIC, windows"
-        # The packets overtaken at 20 s are in the window from 15 to 25 s. The share of these packets in this window is
-        # smaller than around the change.
+        # The packets that are overtaken at 20 s belong to the window from 15 to 25 s. Their share in this window is
+        # smaller than in the packets around the change.
         assert 0 < np.nanmax(windows.get_ydata()) < around.get_ydata()[0]
         assert windows.get_xdata()[-1] == 60
         assert around.get_xdata()[:2].tolist() == [19, 23]
@@ -289,7 +291,7 @@ def test_the_outline_of_the_land_is_on_the_globe():
 def test_well_known_places_are_on_the_right_side_of_the_coast(longitude, latitude, land):
     from matplotlib.path import Path
 
-    # The outline is accurate to one or two degrees, hence the radius.
+    # The outline is accurate to one or two degrees, so the test allows a margin of 1 degree.
     inside = any(Path(polygon).contains_point((longitude, latitude), radius=1.0) for polygon in LAND_DEG)
     inside |= any(Path(polygon).contains_point((longitude, latitude), radius=-1.0) for polygon in LAND_DEG)
     assert inside == land

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words, colours and rules of runs, as figures and pages show them."""
+"""Names, colours and rules of runs for figures and pages."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from leowarp.scenario.schema import Access, Mobile
 
 
 def numbers_of(run: Run, flow: int | str | Sequence[int | str]) -> list[int]:
-    """Numbers of the flows that a user requests by number or name, without repetition.
+    """Numbers of the flows that a user names by number or name, each only once.
 
     Raises ScenarioError if the run has no such flow.
     """
-    # A name is a sequence too (of letters).
+    # A string is a sequence of letters, so it is tested first.
     each = [flow] if isinstance(flow, str) or not isinstance(flow, Sequence) else flow
     return list(dict.fromkeys(run.flow_number(one) for one in each))
 
 
 def warnings_of(run: Run) -> list[str]:
-    """Warnings of the run and of its metrics, without repetition."""
+    """Warnings of the run and of its metrics, each only once."""
     return list(dict.fromkeys([*run.manifest.get("warnings", []), *run.numbers.warnings]))
 
 
 def is_access(run: Run) -> bool:
-    """Whether the path is an access link. The changes of an access link are then reconfigurations, and its satellites
-    are not nodes."""
+    """Whether the path is an access link. If it is, route changes are reconfigurations, and satellites are not
+    nodes."""
     return isinstance(run.plan.medium, Access)
 
 
@@ -45,31 +45,32 @@ def algorithm_of(run: Run) -> str:
 
 
 def footer(run: Run) -> str:
-    """The rules that shape the results of a run, as one paragraph."""
+    """The rules of the plan that shape the results of a run, as one paragraph."""
     return " · ".join(f"{name}: {text}" for name, text in rules_of(run.document, run.manifest))
 
 
 def worded(runs: Sequence[Run], text: str) -> str:
-    """Text about route changes, in words that suit the runs: the changes of an access link are called reconfigurations.
+    """A text about route changes, in words that suit the runs. If all runs use access links, "route change" becomes
+    "reconfiguration".
 
-    runs: If one of them uses another medium, the text is not changed.
+    runs: If at least one of them uses another medium, the text is not changed.
     """
-    # If a run with routes is among them, the general word stays, because it suits both.
+    # The general word "route change" also suits an access link.
     if not all(is_access(run) for run in runs):
         return text
     return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
 
 
 def identity(run: Run) -> int:
-    """A number that flows of one run have in common. A directory that was opened twice counts as two runs."""
+    """A number that is the same for all views of one run. If a directory is opened twice, these are two runs."""
     return id(vars(run))
 
 
 def by_run(views: Sequence[Run]) -> list[list[Run]]:
     """Views grouped by run.
 
-    Returns: Groups in the order of each run's first view. Runs are distinguished by identity: a directory that is given
-        twice counts as two runs.
+    Returns: Groups in the order of each run's first view. Runs are compared by `identity`: a directory that is opened
+        twice gives two runs.
     """
     groups: dict[int, list[Run]] = {}
     for view in views:
@@ -78,11 +79,11 @@ def by_run(views: Sequence[Run]) -> list[list[Run]]:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """A short name for each view that distinguishes it from the others.
+    """A short name for each view, different from the names of the other views.
 
-    Returns: For runs, the first of these that differs in all of them: the algorithm, the scenario, both, or the
-        directory. For flows of one run, the name of the flow. For flows of several runs, the names of the run and the
-        flow.
+    Returns: For runs: the algorithm, the scenario, both, or the directory. The first of these that is different in all
+        runs is used. For flows of one run, the name of the flow. For flows of several runs, the names of the run and
+        the flow.
     """
     groups = by_run(runs)
     if not any(run.chosen_flow is not None for run in runs):
@@ -97,8 +98,8 @@ def labels(runs: Sequence[Run]) -> list[str]:
 def run_labels(views: Sequence[Run]) -> dict[int, str]:
     """Names of the runs to which the views belong.
 
-    Returns: Names by `identity`. A name is that of the scenario, or of the directory if two scenarios
-        have the same name.
+    Returns: Names by `identity`. A name is that of the scenario, or of the directory if two runs have the same scenario
+        name.
     """
     firsts = [group[0] for group in by_run(views)]
     names = [run.name for run in firsts]
@@ -110,7 +111,7 @@ def run_labels(views: Sequence[Run]) -> dict[int, str]:
 def _run_labels(runs: Sequence[Run]) -> list[str]:
     algorithms = [_algorithm_name(algorithm_of(run)) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
-    # The shortest names that distinguish all runs are used: algorithm, scenario, both, and finally the directories.
+    # The first of algorithm, scenario, both, and directory that is different in all runs is used.
     if len(set(algorithms)) == len(runs):
         return algorithms
     if len(set(names)) == len(runs):
@@ -120,31 +121,30 @@ def _run_labels(runs: Sequence[Run]) -> list[str]:
 
 
 def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Colour and dashes of the line of each run. Colour and dashes are fixed for the study's algorithms, and depend on
-    the position otherwise.
+    """Colour and dashes of each run's line. The study's algorithms have fixed styles; for other runs, the style depends
+    on the position.
 
     Returns: `color` and `linestyle` for matplotlib's lines.
     """
     if any(run.chosen_flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
     algorithms = [algorithm_of(run) if run.tcp_flows else "" for run in runs]
-    # Colouring by algorithm is done only if all runs have different algorithms: two runs of CUBIC in the same blue
-    # could not be distinguished.
+    # Styles by algorithm are used only if all runs have different algorithms: two runs of CUBIC would both be blue.
     if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
         return [line_style(ALGORITHMS[name]) for name in algorithms]
     return [line_style(index) for index in range(len(runs))]
 
 
 MOST_LINES = 8
-"""Largest number of lines in a panel that colour and dashes can distinguish. If there are more flows, their
-distribution is drawn."""
+"""Maximum number of lines in a panel that a reader can distinguish by colour and dashes. If there are more flows,
+figures show their distribution."""
 
 
 def footer_of(runs: Sequence[Run]) -> str:
-    """The rules of several runs, as one paragraph.
+    """The rules of several runs that shape their results, as one paragraph.
 
-    Returns: Each rule once, as "name: value". If the runs have different values, all values in order, separated by
-        bars.
+    Returns: Each rule once, as "name: value". If the runs have different values of a rule, the text has all these
+        values in the order of the runs, separated by bars.
     """
     each = [dict(rules_of(group[0].document, group[0].manifest)) for group in by_run(runs)]
     parts = []

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Display of a run, or of a group of runs, in a notebook: the summary from the top of its page, and figures.
+"""Displays a run or a group of runs in a notebook: the summary at the top of its page, and figures.
 
-Styles are set on each element, because a rule in a style sheet would affect the rest of the notebook. Only lines have a
-colour, so the display suits a dark notebook too. Figures are PNG files, which are saved with the notebook.
+Styles are set on each HTML element, because rules in a style sheet would affect the rest of the notebook. Only lines
+have a colour, so that the display also suits a dark notebook. Figures are PNG images, which are saved with the
+notebook.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ SHOWN: tuple[tuple[str, ...], ...] = (
     ("matrix", "map", "ping_change"),
     ("packets", "probes"),
 )
-"""Groups of figures, of which one each is shown. The display shows only the first figure of each group for which the
-run has data, because drawing a figure takes a third of a second."""
+"""Groups of figures; the display shows one figure of each group. It is the group's first figure for which the run has
+data. Not all figures are drawn, because each takes a third of a second."""
 
 _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 
 
 def inline(runs: Sequence[Run]) -> str:
-    """HTML of a run. For several runs (one plan with several seeds), HTML with medians, their intervals, and bands."""
+    """HTML of one run. For several runs (one plan with several seeds): HTML with medians, their confidence intervals,
+    and bands over time."""
     return _run(runs[0]) if len(runs) == 1 else _group(runs)
 
 
@@ -107,8 +109,8 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """The section with as many columns as fit. If there are too many flows for a table, it has the spread over the
-    flows, and the three best and the three worst flows."""
+    """Sections of a table that has as many columns as fit. If there are too many flows, it has sums and quantiles over
+    the flows, and the three best and the three worst flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
@@ -133,12 +135,12 @@ def _table(section: Section) -> str:
 
 
 def _side_by_side(pictures: str) -> str:
-    """HTML in which figures of one column's width are side by side, if the page is wide enough."""
+    """HTML that places narrow figures side by side if the page is wide enough."""
     return f"<div style='display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0.5em'>{pictures}</div>"
 
 
 def _drawn(title: str, draw: Callable[[], Figure]) -> str:
-    """HTML of a figure, or of the reason why the run cannot show it."""
+    """HTML of a figure; or, if the run has no data for it, HTML of the reason."""
     try:
         picture, size = notebook_png(draw())
     except TraceError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and page of a run over an access link: pings, goodput beside capacity, shares, reconfigurations."""
+"""Tests figures and page of a run over an access link: pings, goodput beside capacity, shares, reconfigurations."""
 
 import shutil
 
@@ -61,7 +61,7 @@ def test_changes_are_cut_out_and_minima_are_steps(view):
     (axes,) = figure(view, "ping_slots").axes
     (dots,) = [line for line in axes.lines if line.get_marker() == "."]
     assert min(abs(dots.get_xdata() - 27)) > 1.0
-    # The probes' delay varies only at reconfigurations.
+    # Between reconfigurations, the delay of the probes does not vary.
     assert "0.00 ms" in axes.get_title("left")
     (steps,) = [patch for patch in axes.patches if patch.get_label() == "smallest of each slot"]
     assert steps.get_data().values.tolist() == [(base + syn.UP_NS) / syn.MS for base in syn.BASE_NS]
@@ -76,7 +76,7 @@ def test_goodput_stands_before_the_capacity_in_payload(view):
     assert values[[0, -1]] == pytest.approx([40 * 1448 / 1514, 20 * 1448 / 1514])
     (goodput,) = [line for line in axes.lines if line.get_label() == "server to dish, cubic"]
     assert np.median(goodput.get_ydata()) == pytest.approx(500 * 1448 * 8 / 1e6)
-    # The y axis is not scaled to the capacity, because the capacity is not constant.
+    # The y axis does not end at the capacity, because the capacity is not constant.
     assert view.capacity_bps is None
 
 
@@ -115,7 +115,8 @@ def test_the_section_says_what_all_and_each_did(view):
     text = reconfigurations_section(view)
     assert "Each of the 4 reconfigurations" in text
     assert "server to dish: 15.00 → 22.00" in text
-    # At three of four reconfigurations, flow 1 loses one packet. The spikes reach from 20 to 60 ms.
+    # At three of the four reconfigurations, flow 1 loses exactly one packet. The round-trip times of the spikes reach
+    # from 20 to 60 ms.
     row = text[text.index("with exactly one") :]
     assert row[: row.index("</tr>")].count(">75<") == 2
     assert "40" in text[text.index("spike of the one-way delay") :][:200]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure and section of a run's mobile channel: both must show the channel that the run had."""
+"""Tests that figure and page section of a mobile channel show the channel of the run."""
 
 import json
 import re
@@ -75,10 +75,10 @@ def test_the_figure_has_power_states_codewords_and_goodput_over_the_same_time(vi
     (median,) = [line for line in power.lines if line.get_label() == "median"]
     assert abs(np.median(median.get_ydata()) - np.median(view.realisation.power.level_db + 8)) < 0.5
     assert [text.get_text() for text in codewords.get_legend().get_texts()] == ["0", "1", "2", "3", "lost"]
-    # A bin is a tenth of a second, and every bin contains codewords, so the shares add up to 100 %.
+    # A bin is 0.1 s long and every bin contains codewords, so the shares add up to 100 %.
     tops = codewords.patches[-1].get_data().values
     assert tops == pytest.approx(np.full(10 * END_S, 100))
-    # One byte arrives every 8 us.
+    # The run receives one byte every 8 us.
     assert goodput.patches[0].get_data().values == pytest.approx(np.full(10 * END_S, 1.0))
 
 
@@ -110,7 +110,8 @@ def test_the_section_has_codewords_beside_packets_and_states_beside_the_model(vi
     assert rows["decoded after 2 retransmissions"][1] == "50"
     assert rows["packets sent over the link, by the trace"] == ["100", "25", "25"]
     assert rows["all codewords"][1] == f"{int(outcomes.lost.sum()):,}"
-    # The model is intermediate tree shadowing; the two numbers are share and mean of its line-of-sight state.
+    # The model is intermediate tree shadowing; the two numbers are the share of its line-of-sight state and the state's
+    # mean duration.
     assert rows["line of sight"][1::2] == ["39.29", "1.25"]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No text in a figure overlaps another text or another panel, or lies outside of the figure. The tests cover every
-figure of every kind of run."""
+"""Tests that no text in a figure overlaps another text or another panel, or lies outside of the figure. The tests cover
+every figure of every kind of run."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ CASES = {
     "two access links": ("access", "access"),
 }
 THIRDS = ("chain", "jittered", "measured")
-"""Runs whose figures differ only in the footer. Each of these runs tests a different third of the figures."""
+"""Runs whose figures differ only in the footer. To save time, each run is tested with another third of the figures."""
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +65,7 @@ def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
     return view
 
 
-# Each case takes about ten seconds of a CPU core, mostly in matplotlib's layout.
+# Each test takes about ten seconds of a CPU core, mostly in matplotlib's layout.
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_texts_of_every_figure_stand_apart_and_inside(made, case):
@@ -78,7 +78,7 @@ def test_texts_of_every_figure_stand_apart_and_inside(made, case):
         try:
             shown = figure(runs, name)
         except TraceError:
-            # If data are missing, the page has a sentence instead of the figure; another test covers that case.
+            # The run lacks data for this figure; the page has a sentence instead, which another test covers.
             continue
         if wrong := troubles(shown):
             found[name] = wrong

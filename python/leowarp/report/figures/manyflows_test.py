@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of several flows show all of them, say which ones they show, or show their distribution."""
+"""Tests that figures of several flows show all flows, say which flows they show, or show the flows' distribution."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_bands_are_the_quantiles_over_the_flows_that_have_a_value():
 
 
 def with_changes(monkeypatch, *pairs):
-    """Gives runs these route changes; each is given as (run, frame)."""
+    """Gives runs these route changes; each pair is (run, frame of its changes)."""
     monkeypatch.setattr(Run, "changes", property(lambda self: next(frame for run, frame in pairs if run is self)))
 
 
@@ -112,5 +112,5 @@ def test_of_more_grey_curves_than_can_be_seen_some_are_drawn_evenly_by_their_sco
     shown = [views.index(view) for view, _, _ in named]
     assert [label for _, label, _ in named][:2] == ["5 of 17 other flows", "_"]
     assert shown == [1, 5, 10, 14, 18, 0, 9, 19]
-    # With eight views, all of them are drawn.
+    # All of eight views are drawn, because lines can distinguish eight.
     assert len(manyflows.in_colour(views[:8], list(range(8)))) == 8

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of pings, like figures 3 to 5 of `huston2024`: every reply, one route change, and the round trips outside of
-changes.
+"""Figures of pings, like figures 3 to 5 of `huston2024`: all replies, the replies around one route change, and the
+round trips outside of changes.
 
-`draw_probes` and `draw_minima` draw `Probes` from any source into given axes; the figures call them for one panel per
-run.
+`draw_probes` and `draw_minima` draw `Probes` from any source into an axes; the figures call them once per run.
 """
 
 from __future__ import annotations
@@ -37,33 +36,32 @@ def draw_probes(
     axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0,
     size: float | None = None,
 ) -> None:  # fmt: skip
-    """Draw the round-trip time of each probe at its sending time, lost probes as ticks on the time axis, and changes as
-    pink lines.
+    """Draw the round-trip time of each probe over its sending time. Lost probes are ticks on the time axis, and changes
+    are pink lines.
 
-    changes_s: Instants of the changes on the run's clock.
-    zero_s: Instant that is 0 on the axis.
-    size: Size of a dot in points; by default, dots are larger if there are fewer probes.
+    changes_s: Times of the changes on the run's clock, in s.
+    zero_s: Time on the run's clock, in s, that is 0 on the axis.
+    size: Size of a dot in points; by default it depends on the number of probes.
     """
-    # The size falls with the number of dots, so that all dots together cover about the same share of the figure, but
-    # stays within limits.
+    # Many dots are drawn smaller, so that all dots together cover about the same share of the figure.
     size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
     mark_changes(axes, [t_s - zero_s for t_s in changes_s])
     sent_s = found.sent_ns / 1e9 - zero_s
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
     if len(lost_s):
-        # The height of the marks is in axes coordinates, so they are at the bottom on any scale.
+        # The ticks have their height in axes coordinates, so they are at the bottom whatever the scale is.
         axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("round-trip time, ms")
 
 
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
-    """Draw the smallest round-trip time between each two successive route changes, as steps.
+    """Draw the smallest round-trip time between successive route changes, as steps.
 
     axes: Axes in s and ms.
-    changes_ns: int64 array. Instants in ascending order on the run's clock.
-    guard_ns: Probes within this time before and after each change are ignored.
+    changes_ns: int64 array. Times of the changes in ascending order, on the run's clock.
+    guard_ns: Probes within this time before and after each change do not count.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)
     edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
@@ -75,10 +73,10 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
 def ping_over_time(runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
     """Round-trip time of every probe, one panel per run and flow (fig. 3).
 
-    runs: Runs with ping flows that get replies. If there are more flows than lines can distinguish, the flows with the
-        most losses are shown.
+    runs: Runs with ping flows that get replies. If there are more flows than lines can distinguish, those with the most
+        losses are shown.
     start_s, end_s: Part of the run that is shown, in s; by default the whole run.
-    Raises TraceError if a run has no such flow.
+    Raises TraceError if a run has no ping flow with replies.
     """
     until_s = end_s or _end_s(runs)
 
@@ -97,12 +95,13 @@ def ping_around_change(
 ) -> Figure:  # fmt: skip
     """Round-trip time of the probes around one route change (fig. 4).
 
-    change_s: Instant of the change to show. By default it is the change with the largest round-trip time within 1 s of
-        it. Several runs are all shown at the same instant, at which a path of the first run changes.
+    change_s: Time in s of the change to show. By default it is the change with the largest round-trip time within 1 s
+        before or after it. Several runs are shown at the same time, that of a change in the first run.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
-    # Only flows whose path changed are drawn. If no flow's path changed, the panel of the first flow says so.
+    # Only flows whose path ever changed are drawn. If there is no such flow, the first flow's panel says that its path
+    # did not change.
     runs = changed if changed and any(run.chosen_flow is not None for run in runs) else runs
 
     at_s = change_s
@@ -125,11 +124,11 @@ def ping_between_changes(
     runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None,
     guard_s: float = NEAR_NS / 1e9,
 ) -> Figure:  # fmt: skip
-    """Round-trip times with the changes left out, and the smallest value of each slot as steps (fig. 5).
+    """Round-trip times outside of changes, and the smallest value of each slot as steps (fig. 5).
 
     runs: Runs with ping flows that get replies.
     start_s, end_s: Part of the run that is shown, in s; by default the whole run.
-    guard_s: Time before and after each change that is left out.
+    guard_s: Time in s before and after each change in which probes are left out.
     Raises TraceError if a run has no ping flow with replies.
     """
     guard_ns, until_s = round(guard_s * 1e9), end_s or _end_s(runs)
@@ -140,7 +139,7 @@ def ping_between_changes(
         draw_probes(axes, shown, instants_ns / 1e9)
         draw_minima(axes, found, instants_ns, run.end_ns, guard_ns)
         axes.set_xlim(start_s, until_s)
-        # The delay of the path differs between slots, so differences across a change do not count as variation.
+        # Differences across a change do not count as variation, because the path's delay differs between slots.
         steps = np.abs(np.diff(shown.delay_ns[~shown.is_lost]))
         steps = steps[np.diff(np.searchsorted(instants_ns, shown.sent_ns[~shown.is_lost])) == 0]
         mean = f"mean step from reply to reply {steps.mean() / 1e6:.2f} ms" if len(steps) else "no two replies"
@@ -152,18 +151,18 @@ def ping_between_changes(
 
 
 def probe_delays(runs: Sequence[Run]) -> Figure:
-    """One-way delay and round-trip time of each ping or UDP packet at its sending time.
+    """One-way delay and round-trip time of each ping or UDP packet over its sending time.
 
-    Returns: A figure with one panel per run, in ms over s; diamonds on the axis are lost packets. If there are more
-        flows than lines can distinguish, the figure shows bands of the one-way delay over all flows, in columns of 10
-        ms.
+    Returns: A figure with one panel per run, in ms over s. Diamonds on the time axis are lost packets. If there are
+        more flows than lines can distinguish, the figure shows quantiles of the one-way delay over all flows as bands,
+        in columns of 10 ms.
     Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:
         if not run.probe_flows:
             raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping or udp flow")
     groups, of_runs = by_run(runs), run_labels(runs)
-    # Each flow has two entries in the legend: one-way delay and round trip.
+    # Each flow has two entries in the legend: one for the one-way delay, one for the round trip.
     lines = sum(len(group) if shown_apart(group) else 1 for group in groups)
     figure = new_figure(PAGE_IN, 0.55 + 1.5 * len(groups) + 0.14 * lines, footer_of(runs))
     panels = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
@@ -184,11 +183,12 @@ def probe_delays(runs: Sequence[Run]) -> Figure:
                     axes.plot(sent / 1e9, delay_ms, marker, color=colour, markersize=2, label=what, rasterized=True)
                     number += 1
                 elif column == "received_ns":
-                    # Probes of two flows never leave at the same ns. The bands need equal times, so times are rounded
-                    # down to 10 ms.
+                    # Probes of two flows are never sent at the same ns. Quantiles over the flows need equal times, so
+                    # times are rounded down to 10 ms.
                     of_flows.append((np.floor(sent / 1e7) / 100, delay_ms))
             lost = sent[np.isnan(floats(echoes["received_ns"]))]
-            # Without points, an unclipped artist would be placed at the lower left corner of the figure.
+            # The marks are not clipped, and matplotlib would place an empty artist at the lower left corner of the
+            # figure.
             if len(lost):
                 axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
         if not shown_apart(group):
@@ -221,7 +221,7 @@ def _panels(
     panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, run in zip(panels, runs, strict=True):
         draw(axes, run, _ping(run))
-    # The margin below the smallest value keeps the marks of lost packets away from the dots.
+    # A margin below the smallest value separates the dots from the marks of lost packets.
     low, high = panels[0].get_ylim()
     panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
     panels[-1].set_xlabel(worded(runs, words))
@@ -255,8 +255,8 @@ def _highest(run: Run, found: Probes, instants_ns: np.ndarray) -> float:
     heights = []
     for t_ns in instants_ns:
         delay = found.between(int(t_ns) - NEAR_NS, int(t_ns) + NEAR_NS).delay_ns
-        # If all probes near a change are lost, its height is 0. nanmax would give a warning, and warnings are errors in
-        # leowarp's tests.
+        # If all probes near a change are lost, the change gets 0; nanmax would give a warning, which leowarp's tests
+        # treat as an error.
         heights.append(np.nanmax(delay) if np.isfinite(delay).any() else 0.0)
     return float(instants_ns[int(np.argmax(heights))] / 1e9)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The longest queues of many pairs of stations are found without computing the queues of every pair."""
+"""Tests that the longest queues of many pairs of stations are found without computing all queues."""
 
 from types import SimpleNamespace
 

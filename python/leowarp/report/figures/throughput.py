@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput beside the capacity of the link, like figures 6 to 9 of `huston2024`, and the shares of flows on one path."""
+"""Figures of goodput beside the capacity of the link, like figures 6 to 9 of `huston2024`, and of the shares of flows
+on one path."""
 
 from __future__ import annotations
 
@@ -24,10 +25,10 @@ BIN_S = 0.5
 
 
 def draw_goodput(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
-    """Draw the goodput of a flow, in order at the receiver, as a line.
+    """Draw the goodput of a flow, counted in order at the receiver, as a line.
 
     axes: Axes to draw into, in s and Mbit/s.
-    bin_s: Length of a bin in s; the bin's goodput is drawn at its middle.
+    bin_s: Length of a bin in s. The goodput of a bin is drawn at its middle.
     **style: Style of the line: color, label, linestyle.
     """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
@@ -35,16 +36,17 @@ def draw_goodput(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **sty
 
 
 def draw_capacity(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """Draw the payload rate that the slowest link of a flow's path allows, as an area.
+    """Draw, as an area, the payload rate that the slowest link of a flow's path allows.
 
-    bin_s: Length of a bin in s; the mean capacity in the bin is drawn.
+    bin_s: Length of a bin in s. The mean capacity of each bin is drawn.
     **style: Style of the area: color, label, zorder.
-    Returns: Mean over the run in Mbit/s. If no link has a rate limit, the result is None, and nothing is drawn.
+    Returns: Mean capacity over the run in Mbit/s. If no link has a rate limit, the result is None, and nothing is
+        drawn.
     """
     ends = run.observed_plan.flows[flow]
     pair = (ends.source, ends.destination)
     bin_ns = round(bin_s * 1e9)
-    # Only whole bins are used. An incomplete bin at the end of the run would have a wrong weight in the mean.
+    # Only complete bins are used. An incomplete bin at the end of the run would have too large a weight in the mean.
     edges_ns = np.arange(0, run.end_ns + 1, bin_ns, dtype="int64")
     share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.plan.network.mtu_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
@@ -59,8 +61,8 @@ def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = Fa
     """Goodput of the main flow over time, beside the capacity, with route changes marked.
 
     bin_s: Length of a bin in s.
-    together: True for all runs in one panel, with the capacity and the changes of the first run. False for one panel
-        per run.
+    together: If true, all runs share one panel, with the capacity and the changes of the first run. If false, each run
+        has its own panel.
     """
     shown, what = hit_hardest(runs, [run.numbers.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
     runs = runs if together else shown
@@ -90,11 +92,12 @@ def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = Fa
 
 
 def flow_shares(runs: Sequence[Run]) -> Figure:
-    """Goodput of each TCP flow in each second; below, Jain's index over the competing flows.
+    """Goodput of each TCP flow per second, and below it Jain's index over the competing flows.
 
     Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
-        is the goodput of each of n competing flows. The index is 1 if all are equal, and 1/n (the dotted line) if one
-        flow has everything. If there are several groups of competing flows, the smallest of their indexes is drawn.
+        is the goodput of each of n competing flows. It is 1 if all goodputs are equal, and 1/n (the dotted line) if one
+        flow has all the goodput. If there are several groups of competing flows, the smallest of the groups' indexes is
+        drawn.
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:
@@ -125,17 +128,17 @@ def flow_shares(runs: Sequence[Run]) -> Figure:
         whole = "" if index is None else f", while they compete: {index:.3f}"
         above.set_title(f"{label}: {len(flows)} flows", loc="left", pad=3)
         above.set_ylabel("goodput, Mbit/s")
-        # The upper limit leaves space for the legend above the lines.
+        # The upper limit of the axis leaves space for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        # With many short flows, there may be no second in which several flows were active. No band is drawn then, and
-        # an empty legend would give a warning.
+        # Many short flows may never be active at the same time. The panel then has no band, and an empty legend would
+        # give a warning.
         if above.get_legend_handles_labels()[0]:
             above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
-        # 1/n is the smallest possible index of n flows (Jain, Chiu and Hawe, DEC-TR-301, 1984), reached if one flow has
-        # the whole goodput. If flows compete in several groups, n differs between the groups.
+        # 1/n is the smallest possible index of n flows, reached if one flow has all the goodput (Jain, Chiu and Hawe,
+        # DEC-TR-301, 1984). If flows compete in several groups, n is different for each group.
         if index is not None:
             count = frame.loc[frame["jain_index"].notna(), "flow"].nunique()
             below.axhline(1 / count, color="#888888", linewidth=0.6, linestyle=":")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about the actions of `[cures]`: each table of actions, with units, and with words for reasons
-and events."""
+"""Section of a run's page about the actions of `[cures]`, with a table for each kind of action."""
 
 from __future__ import annotations
 
@@ -15,10 +14,10 @@ from leowarp.report import html
 from leowarp.results.run import Run
 
 MOST_ROWS = 300
-"""Maximum number of rows of a table, because more rows would make the page several megabytes large. The run's own
-tables contain all rows."""
+"""Maximum number of rows of a table on the page; more rows would make the page several megabytes large. The run's
+Parquet tables contain all rows."""
 MOST_OPEN = 12
-"""Number of rows that are visible before the reader unfolds the table."""
+"""Number of a table's rows that are visible before the reader unfolds it."""
 
 _AT = {"t_ns": ("at, s", 1e9)}
 _SWITCHED = {
@@ -68,7 +67,7 @@ _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
 def cures_section(view: Run) -> str:
-    """HTML of the section; "" if the run's nodes take no action at route changes."""
+    """HTML of the section; "" if no node or host takes an action at route changes."""
     return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
 
 
@@ -85,7 +84,7 @@ def _switches(view: Run) -> str:
     cures = view.document.get("cures", {})
     copies = cures.get("duplicate", "off") != "off"
     columns = _COPIED if copies else _SWITCHED
-    # Tables of older versions lack the reasons.
+    # Tables of older versions lack the column of reasons.
     told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
         [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
@@ -181,19 +180,20 @@ _ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for pack
 
 
 def _entry(view: Run, row: Any) -> list[object]:
-    """Cells for a change of a node's route: instant, old and new link, and the station whose packets are affected."""
+    """Cells for one switch of a node's route: time, old and new link, and the station to which the affected packets
+    go."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
 
 
 def _end(view: Run, direction: Any, side: int) -> str | None:
-    """The node at one end of a direction: 0 sends, 1 receives; None if there is no such direction."""
+    """Name of the node at one end of a direction: side 0 sends, side 1 receives; None if there is no such direction."""
     return None if pd.isna(direction) else view.tables.directions[int(direction)][side]
 
 
 def _refusal(refused: Any) -> str | None:
-    # A reason that only newer versions have appears as its number.
+    # A reason that this version does not know is shown as its number.
     return None if pd.isna(refused) else _REFUSALS.get(str(refused), str(refused))
 
 
@@ -214,7 +214,7 @@ def _folded(table: str, count: int, what: str) -> str:
 
 
 def _numbers(row: Any, columns: Mapping[str, tuple[str, float]]) -> list[float | int | None]:
-    # Tables of older versions lack the newest columns.
+    # Tables of older versions lack columns that were added later.
     known = set(row._fields)
     return [html.number(getattr(row, name), unit) if name in known else None for name, (_, unit) in columns.items()]
 
@@ -227,5 +227,5 @@ def _stream(row: Any) -> str:
     if pd.isna(row.protocol):
         return "all packets"
     name = _PROTOCOLS.get(int(row.protocol), f"protocol {int(row.protocol)}")
-    # Port 0 means that the protocol has no ports.
+    # Port 0 stands for a protocol without ports.
     return f"{name}, port {row.source_port:.0f} to {row.destination_port:.0f}" if row.source_port else name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page with iperf3's own results beside those of the trace."""
+"""Section of a run's page that compares iperf3's own results with those of the trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROWS = (
 
 
 def iperf3_section(view: Run) -> str:
-    """HTML with a table for each flow whose client was `iperf3 -J`; empty if there is no such flow."""
+    """HTML with a table for each flow whose client was `iperf3 -J`; "" if there is no such flow."""
     flows = view.numbers.summary["flows"]
     parts = []
     for flow in flows:

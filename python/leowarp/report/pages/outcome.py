@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcome of a run in three sentences: its traffic and path, its results, and the effect of route changes."""
+"""Describes a run in three sentences: its traffic and path, its results, and the effect of route changes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 
 
 def outcome(run: Run) -> str:
-    """The sentences as a paragraph of HTML.
+    """A paragraph of HTML with these sentences.
 
-    Unknown facts (no samples, packets not followed) are left out. Numbers are printed as they are; no adjective
-    replaces them.
+    Facts that the run did not record (no samples, no packet observation) are left out. The sentences contain numbers
+    and no adjectives that rate them.
     """
     sentences = [_setting(run), _result(run), _changes(run)]
     shown = " ".join(sentence for sentence in sentences if sentence)
@@ -27,7 +27,8 @@ def outcome(run: Run) -> str:
 
 
 def _setting(run: Run) -> str:
-    """Sentence such as: 2 CUBIC flows and 1 ping ran for 60 s over an access link (starlink, peak)."""
+    """Sentence about traffic and path: "2 CUBIC flows and 1 ping ran for 60 s over an access link (starlink,
+    peak)"."""
     kinds = Counter(
         flow.congestion_control or "TCP" if flow.kind == "tcp" else flow.kind for flow in run.observed_plan.flows
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of one run, and that of several compared runs: `50-report/index.html` and the files of the figures."""
+"""Writes the page of one run and the page that compares several runs: `index.html` and the files of the figures."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
 """Keys of the manifest that the table of versions does not show."""
 
 MOST_CHANGES = 12
-"""Number of rows in the table of route changes that are visible before the reader unfolds it. More rows would push the
-rest of the page down."""
+"""Number of rows of the table of route changes that are visible before the reader unfolds it. With more visible rows,
+the rest of the page would be far down."""
 
 MOST_CHARTED = 200
-"""Maximum number of flows in the interactive chart, which lists their names so that a reader can select them. 2,000
-flows took 20 s and made a page of 12 MB."""
+"""Maximum number of flows in the interactive chart, which lists the flows' names for selection. With 2,000 flows the
+page took 20 s and had 12 MB."""
 
 MOST_FIBRES = 3
 """Maximum number of station pairs for which the page compares the path's delay with that of a fibre."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
-"""The constellation of Frederiksen et al. (2024). With any other constellation, a figure does not reproduce one of the
-study."""
+"""The constellation of Frederiksen et al. (2024). A figure reproduces one of the study only if the run has this
+constellation."""
 
 
 def write_report(
@@ -64,34 +64,35 @@ def write_report(
     figures: Sequence[str] | None = None, flow: int | str | Sequence[int | str] | None = None,
     on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Write the figures and the page of a run into `50-report/`. Return the page's path.
+    """Write the figures and the page of a run into `50-report/`. Return the path of the page.
 
     Parameters
     ----------
     run_dir : path or Run
         A run directory with plan and trace, or its `Run`.
     command : str, optional
-        The command that made the run; by default the command that would repeat the run from its plan.
+        The command line that made the run; by default the command line that repeats the run from its plan.
     formats : sequence of str
         Formats of the figures ("pdf", "png") in addition to SVG.
     figures : sequence of str, optional
         Names of the figures to draw; by default all figures for which the run has data.
     flow : int or str, or a sequence of them, optional
-        Flows that the figures show, by number or name; by default all flows. The tables always list all flows.
+        Flows that the figures show, by number or name; by default all of them. Tables always list all flows.
     on_figure : callable, optional
-        Called after each figure with the number of figures drawn and their total.
+        Called after each figure with the number of figures drawn so far and the number of all figures.
 
     Raises
     ------
     ScenarioError
         If there is no such figure or format, or the run has no such flow.
     TraceError
-        If the run lacks the data for one of `figures`. The other figures and the page are still written.
+        If the run lacks the data for a figure in `figures`. All other figures and the page are written before the error
+        is raised.
     """
     view = views(run_dir)[0]
     chosen = None if flow is None else numbers_of(view, flow)
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
-    # `leowarp verify` needs these entries to draw the same pages again.
+    # `leowarp verify` reads these entries to draw the same pages again.
     pages: dict[str, dict[str, Any]] = {
         f"{layout.REPORT}/{PAGE}": {
             "directory": _directory(view), "figures": figures and list(figures), "flows": chosen, "command": command,
@@ -106,8 +107,8 @@ def _written(view: Run, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # The page lists figures that could be drawn but were not requested. Without the list, a page with two figures
-        # would suggest that the run has data for only two.
+        # The page lists the figures that were not requested but could be drawn. Otherwise a page with two figures would
+        # suggest that the run has data for only two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view], folder))
@@ -125,7 +126,7 @@ def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
     command: str | None = None, change: str | None = None, on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Write one page that shows several runs side by side. Return the page's path.
+    """Write a page that shows several runs side by side. Return the path of the page.
 
     Parameters
     ----------
@@ -138,17 +139,17 @@ def write_comparison(
     lead : str
         HTML below the heading, for instance a table of claims.
     command : str, optional
-        The command that made the page.
+        The command line that made the page, which the page shows.
     change : str, optional
-        Instant at which figures around route changes show all runs: "150 s", or the number of a change, from 1. By
-        default `leowarp.report.figures.instants.RULE` chooses it.
+        Time of the route change that figures around changes show, for all runs: "150 s", or the number of a change,
+        from 1. By default, `leowarp.report.figures.instants.RULE` chooses the change.
     on_figure : callable, optional
-        Called after each figure with the number of figures drawn and their total.
+        Called after each figure with the number of figures drawn so far and the number of all figures.
 
     Returns
     -------
     page : Path
-        `index.html` in `out_dir`; the figures are in `figures/` beside it.
+        The file `index.html` in `out_dir`.
 
     Raises
     ------
@@ -158,7 +159,7 @@ def write_comparison(
     many = views(runs)
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
-    # The instant is determined first, so that a wrong --change is reported before anything is drawn.
+    # The time is determined first, so that a wrong --change is reported before anything is drawn.
     folder = Path(out_dir)
     change_s = None if change is None else chosen_instant_s(many, change)
     drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
@@ -177,8 +178,7 @@ def write_comparison(
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving(many, folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Differences come before all numbers, because the meaning of a number depends on what else differs between the
-    # runs.
+    # Differences come first on the page, because a reader needs them to interpret the numbers.
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -220,7 +220,7 @@ def _run_body(
     return (
         f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(footer(view))}</p>\n'
         + _figures_of(view, chosen)
-        # Warnings come before all numbers, because readers must check them before they trust the results.
+        # Warnings come first on the page, because a reader must check them before trusting the numbers.
         + html.warning_box(warnings_of(view))
         + outcome(view)
         + worded([view], first_numbers([view]))
@@ -234,7 +234,7 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _kinds(view: Run) -> str:
-    """Number of flows of each congestion control or kind, such as "2 cubic, 1 bbr, 1 ping"."""
+    """Number of flows per congestion control or other kind, such as "2 cubic, 1 bbr, 1 ping"."""
     sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.observed_plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 
@@ -253,7 +253,7 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _directory(view: Run) -> str:
-    """Name of the run's directory, even if the path is "."."""
+    """Name of the run's directory, even if the path is ".", which has no name."""
     return view.path.name or view.path.resolve().name
 
 
@@ -265,8 +265,7 @@ def _write(folder: Path, body: str, title: str) -> Path:
 
 
 def _changes_table(view: Run) -> str:
-    # A motive for paths over satellites is that they may take less time than those on the ground, so the page compares
-    # them.
+    # Paths over satellites may be faster than a fibre, so the page compares the delays of both.
     beside = [fibre.text() for fibre in fibres(view.plan)[:MOST_FIBRES]]
     ground = f'<p class="quiet">Beside these paths: {html.text("; ".join(beside))}, one way.</p>' if beside else ""
     changes = view.numbers.route_changes
@@ -334,9 +333,9 @@ def _versions(view: Run) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
-    # Values are compared as texts, because each value has only one spelling in a plan. Entries of the manifest that are
-    # written after the page are left out, so that the page can be drawn again. The sha256 of each file is left out too,
-    # because the list would be longer than the page.
+    # Values are compared as texts, because a plan spells each value in only one form. Entries that are added to the
+    # manifest after the page is written are left out, so that the same page can be drawn again. The list of all files
+    # with their sha256 is left out, because it would be longer than the page.
     walk("", {key: value for key, value in view.manifest.items() if key not in _NOT_SHOWN})
     if not rows:
         return ""
@@ -351,7 +350,7 @@ def _again(view: Run, command: str | None) -> str:
         f"leowarp verify {shlex.quote(directory)}    # checks every file, makes the run again and compares",
         f"leowarp report {shlex.quote(directory)}    # makes this page again",
     ]
-    # The page contains the whole plan, because it may be sent to somebody without its directory.
+    # The page contains the plan, because the page may be sent to somebody without the run directory.
     plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
     return (
         f"<pre>{html.text(chr(10).join(lines))}</pre>"
@@ -360,7 +359,7 @@ def _again(view: Run, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
-    """HTML of the figures. Two figures of half the width share a row, and a single one has its caption beside it."""
+    """HTML of the figures. Two figures of half the page's width share a row; a single one has its caption beside it."""
     blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
@@ -372,8 +371,7 @@ def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
         if not html.is_half(stem):
             blocks.append(block)
         elif waiting:
-            # The second half-width figure moves up beside the first, because a half-width figure alone in a row would
-            # leave a gap.
+            # The second half-width figure moves up to the first, which otherwise would leave a gap beside it.
             blocks[blocks.index(waiting)] = waiting + block
             waiting = ""
         else:
@@ -384,7 +382,7 @@ def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
 
 
 def _python(runs: Sequence[Run], name: str) -> str:
-    """Two lines of Python that draw a figure. The lines are to be run in the folder that contains the run
+    """Two lines of Python code that draw a figure. The code is to be run in the folder that contains the run
     directories."""
     paths = [_directory(group[0]) for group in by_run(runs)]
     if len(paths) == 1:
@@ -393,7 +391,7 @@ def _python(runs: Sequence[Run], name: str) -> str:
 
 
 def _is_of_study(run: Run) -> bool:
-    # Values are compared as texts, because a plan has only one spelling for each value.
+    # Values are compared as texts, because a plan spells each value in only one form.
     shell = run.document.get("constellation", {})
     return (
         not is_access(run) and mobile_of(run) is None and all(shell.get(key) == value for key, value in STUDY.items())
@@ -407,7 +405,7 @@ def _part(names: Sequence[str], part: str) -> list[str]:
 def _not_drawn(not_drawn: dict[str, str]) -> str:
     if not not_drawn:
         return ""
-    # Each reason is given only once: a run without samples lacks seven figures for the same reason.
+    # Figures with the same reason are listed together: a run without samples lacks seven figures for one reason.
     reasons: dict[str, list[str]] = {}
     for name, why in not_drawn.items():
         reasons.setdefault(why, []).append(FIGURES[name].title)
@@ -425,8 +423,8 @@ def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
         if len(numbers) > MOST_CHARTED:
             of += f" Of {len(numbers):,} flows it has {MOST_CHARTED}, evenly spaced by their mean goodput."
             numbers = _evenly(run, numbers)
-        # For a single flow, the view of the run is drawn, so that lines have the names of runs and the colours of the
-        # comparison.
+        # If a run has a single flow, its own view is drawn, so that the line has the run's name and the run's colour in
+        # the comparison.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
         return ""
@@ -442,8 +440,8 @@ def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
 
 
 def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:
-    """`MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and others at equal distances
-    between these two."""
+    """At most `MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and others that are
+    evenly spaced in between when sorted by goodput."""
     means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
     ordered = sorted(numbers, key=lambda number: means[number])
     places = {round(step * (len(ordered) - 1) / (MOST_CHARTED - 1)) for step in range(MOST_CHARTED)}
@@ -463,7 +461,7 @@ def _run_links(runs: Sequence[Run], folder: Path) -> str:
 
 
 def _relative(path: Path, start: Path) -> str:
-    # Both paths are resolved. After a symbolic link, ".." leads to another directory than the text of the path
+    # Symbolic links are resolved first, because ".." after a symbolic link leads to another directory than the path
     # suggests.
     return os.path.relpath(path.resolve(), start.resolve())
 
@@ -478,5 +476,5 @@ def _arrow(before: Any, after: Any, scale: float) -> str:
 
 
 def _true(value: Any) -> bool:
-    # NA is checked first, because bool(pd.NA) raises an error.
+    # NA is checked first, because bool(pd.NA) raises TypeError.
     return not pd.isna(value) and bool(value)

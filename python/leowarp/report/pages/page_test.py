@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages are complete, contained in one file and escaped, and name every missing part."""
+"""Tests that pages are complete, consist of one file, escape their texts, and name every missing part."""
 
 import json
 import re
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 class Checker(HTMLParser):
-    """Checks that tags are closed in the right order, and collects the resources that a page loads."""
+    """Checks that tags are closed in the right order, and collects the URLs that a page would load."""
 
     VOID = frozenset(("meta", "img", "br", "link", "input", "hr"))
 
@@ -65,7 +65,7 @@ def page(run_dir):
 def test_a_chart_is_data_and_no_script(page):
     text = page.read_text(encoding="utf-8")
     assert '<script type="application/json" class="chart-data" data-of="chart">' in text
-    # The script must follow the charts that it draws.
+    # The script that draws the charts must come after the charts.
     assert text.index("chart-data") < text.index("function leowarpChart")
 
 
@@ -112,7 +112,8 @@ def test_the_page_says_what_each_change_caused(page):
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in section.split("<tr>")]
     (first,) = [row for row in rows if row[:1] == ["20"]]
     (none,) = [row for row in rows if row[:1] == ["no change"]]
-    # The columns are late packets, and at the end lost packets, needed and spurious retransmissions.
+    # The third column is the number of late packets; the last three are lost packets, needed and spurious
+    # retransmissions.
     assert (first[2], first[-3:]) == ("26", ["0", "0", "10"])
     assert (none[2], none[-3:]) == ("0", ["3", "3", "0"])
 
@@ -135,7 +136,7 @@ def test_the_page_is_the_same_twice(few_figures, run_dir, tmp_path):
 
 @pytest.fixture
 def few_figures(monkeypatch):
-    """Two figures are enough to test the rest of the page. Drawing ten figures would take seconds."""
+    """Two figures are enough to test the rest of the page. All ten figures would take seconds."""
     from leowarp.report.figures import drawing as module
 
     monkeypatch.setattr(module, "FIGURES", {name: module.FIGURES[name] for name in ("goodput", "packets")})
@@ -277,7 +278,7 @@ def test_a_figure_that_was_asked_for_and_cannot_be_drawn_is_an_error(run_dir, tm
     (run / "30-trace" / "sockets.parquet").unlink()
     with pytest.raises(TraceError, match="the figure 'goodput' of run: the run recorded no sockets"):
         write_report(run, figures=["goodput", "map"])
-    # The requested figure that can be drawn is drawn, and the page names the missing one.
+    # The other requested figure is drawn, and the page names the one without data.
     assert (run / "50-report" / "figures" / "map.svg").exists()
     assert "the run recorded no sockets" in (run / "50-report" / "index.html").read_text(encoding="utf-8")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about the reconfigurations of an access link. This section replaces the section about route
+"""Section of the page about the reconfigurations of an access link. It takes the place of the section about route
 changes over satellites."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SUMMARY_ROWS: tuple[Row, ...] = (
 
 
 def reconfigurations_section(view: Run) -> str:
-    """HTML: numbers over all reconfigurations by flow, then a folded table with each single reconfiguration.
+    """HTML: a table of numbers per flow over all reconfigurations, then a folded table with each reconfiguration.
 
     Returns: The HTML; one sentence if the path was never reconfigured.
     """
@@ -48,7 +48,8 @@ def reconfigurations_section(view: Run) -> str:
 def _each(view: Run, changes: pd.DataFrame) -> str:
     rows = []
     for t_ns, here in changes.groupby("t_ns", sort=True):
-        # Both directions change at the same instant and use the same satellite, so the first row names the new path.
+        # Both directions change at the same time and use the same satellite, so the first row is enough to name the new
+        # path.
         after = here["path_after"].iloc[0]
         steps = [
             f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"

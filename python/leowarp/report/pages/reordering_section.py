@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about reordering: numbers of each flow, and of each route change with its effects."""
+"""Section of the page about reordering, for each flow and for each route change."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ RULES = (
 
 
 def reordering_section(view: Run, pictures: str) -> str:
-    """HTML of the section: numbers of each flow, the figures, and the effects of each route change.
+    """HTML of the section: a table of numbers per flow, the figures, and a table of the effects of each route change.
 
     pictures: HTML of the section's figures.
     Returns: The HTML; one sentence if reordering was not measured.
@@ -58,7 +58,8 @@ def reordering_section(view: Run, pictures: str) -> str:
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
     heads = [view.flow_names[flow["flow"]] for flow in measured]
-    # Losses at a reconfiguration happen on the access link itself, so no rule attributes them to a route change.
+    # For an access link, losses by route changes are not shown, because packets at a reconfiguration are lost on the
+    # link itself.
     kept = [
         row
         for row in SCALAR_ROWS
@@ -76,10 +77,10 @@ def reordering_section(view: Run, pictures: str) -> str:
 
 
 def _changes(view: Run) -> str:
-    """Table with a row for each flow and route change, and a row for effects that no change caused."""
+    """Table with a row for each route change that affected a flow, and a row for effects that no change caused."""
     causes = view.numbers.causes
-    # An access link changes every 15 s, which gives many rows. If no packet was late, these rows would all be zero, so
-    # the table is left out.
+    # An access link has a reconfiguration every 15 s, which gives many rows. If no packet was late, all rows would be
+    # zero, so the table is left out.
     if not causes["change"].notna().any() or (is_access(view) and not causes["late_pkts"].any()):
         return ""
     around = view.numbers.reordering[view.numbers.reordering["scope"] == "change"].set_index(["flow", "number"])
