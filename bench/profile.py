@@ -25,8 +25,8 @@ import leowarp as lw
 
 FREQUENCY_HZ = 4000
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
-# The name of a function does not identify its file: taps.c also has a function `receive`, which counts as leolink's
-# here.
+# The name of a function does not identify its file: taps.c also has a function `receive`, which the table counts as a
+# part of leolink.
 PARTS = (
     (
         "links and forwarding (leolink)",

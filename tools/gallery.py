@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renews the pictures of docs/gallery.md: runs the page's commands, and takes the files that the page names as their
-results.
+"""Renews the pictures of docs/gallery.md: runs the commands on the page, and takes pictures from the files that these
+commands write.
 
     python tools/gallery.py [--only NAME ...]
 
-A line above a picture gives its origin. With `<!-- picture: FILE -->`, the picture is a file that the commands before
-it write. With `<!-- picture: PAGE.html#... WxH -->`, it is a page that the commands write, in a headless Chromium with
-a window of this size. With `<!-- picture: notebook WxH -->`, it is the Python code before it as the cells of a
-notebook. Pictures are stored with fewer colours, which saves two thirds of the bytes. `--only` runs all commands but
-writes only the named pictures.
+A line above each picture states where the picture comes from. With `<!-- picture: FILE -->`, the picture is a file that
+the commands before it write. With `<!-- picture: PAGE.html#... WxH -->`, it is a page that the commands write, in a
+headless Chromium with a window of this size. With `<!-- picture: notebook WxH -->`, it shows a notebook whose cells
+contain the Python code above it. Pictures are stored with fewer colours, which saves two thirds of the bytes. `--only`
+runs all commands but writes only the named pictures.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from support.notebooks import as_page, executed  # noqa: E402
 
 PAGE = ROOT / "docs" / "gallery.md"
 COLOURS = 160
-"""With the method "maximum coverage", no colour in any picture is off by more than 13 of 255. The method "median cut"
-counts pixels, and turns thin pink lines grey."""
+"""With the method "maximum coverage", every colour in every picture is within 13 of 255 of the original. The method
+"median cut" is not used: it counts pixels, and turns thin pink lines grey."""
 MOST_COLOURS = 256
-"""Number of colours for pictures of a browser. With fewer colours, grey areas get a tint."""
+"""Number of colours for pictures of a browser. With fewer colours, grey areas would get a tint."""
 _COMMANDS = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
 _PICTURE = re.compile(r"^<!-- picture: (\S+(?: \d+x\d+)?) -->\n!\[[^\]]*\]\((\S+)\)$", re.M)
 _CELLS = re.compile(r"^```python\n(.*?)^```\n+<!-- picture: notebook", re.M | re.S)
@@ -68,12 +68,12 @@ def main() -> None:
 
 
 def pictures(text: str) -> list[tuple[str, str]]:
-    """For each picture that the commands make: the file that they write, and the picture's file on the page."""
+    """For each picture that comes from a file: the file that a command writes, and the picture's file on the page."""
     return _PICTURE.findall(text)
 
 
 def commands(text: str) -> list[str]:
-    """The commands up to the last picture that they make, without the commands that open a page."""
+    """All commands up to the last one that writes a picture, except those that open a page."""
     end = max(match.end() for match in _PICTURE.finditer(text))
     typed = [line for block in _COMMANDS.findall(text[:end]) for line in block.splitlines()]
     return [line for line in typed if "view" not in shlex.split(line)[1:2]]

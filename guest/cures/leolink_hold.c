@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Delayed sending (a "hold"). At a route change, new packets for a host are held until the packets that were sent
- * before them over the old link will have arrived. When the hold ends, all held packets join the queue at that instant,
+ * Holds: delayed sending of packets at a route change. The node holds new packets for a host until the packets that it
+ * sent over the old link will have arrived. When the hold ends, all held packets join the link's queue at that instant,
  * in order.
  */
 #include <linux/math64.h>
@@ -51,7 +51,8 @@ void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be
 	hold->node = leolink_node_of(dev_net(qdisc_dev(q->sch)), q->r.id, false);
 	leolink_switched_open(record);
 	/*
-	 * of two holds for the same host, the first has the older packets, and does not end later than the second
+	 * if two holds exist for the same host, the first contains the older packets, and does not end later than the
+	 * second
 	 */
 	while (*last)
 		last = &(*last)->next;
@@ -140,7 +141,7 @@ static void end(struct leolink_hold **place)
 	kfree(hold);
 }
 
-/* Ends the holds that are due. Their packets join the queue. */
+/* Ends the holds whose time has come, and queues their packets. */
 void leolink_hold_release(struct leolink_sched *q, u64 now)
 {
 	struct leolink_hold **place = &q->holds;
@@ -160,7 +161,10 @@ void leolink_hold_release(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Whether a hold accepts a packet. If a hold accepts the packet, `ret` is the result for the packet's sender. */
+/*
+ * Whether a hold takes a packet that is offered to the link. If a hold takes the packet, `ret` is the result that the
+ * packet's sender gets.
+ */
 bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now, int *ret)
 {
 	struct leolink_hold *hold;
@@ -191,7 +195,7 @@ void leolink_hold_flush(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Removes all held packets for a host, beginning with the oldest, and ends their holds. */
+/* Removes all held packets for a host, the oldest first, and ends the host's holds. */
 void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct leolink_hold **place = &q->holds;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All links, and their records for the agent in /proc/leolink/links, in binary form. */
+/* The list of all links, and the links' records in /proc/leolink/links, in binary form, for the agent. */
 #include <linux/rtnetlink.h>
 #include <linux/uaccess.h>
 #include "leolink.h"

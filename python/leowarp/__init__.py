@@ -2,16 +2,15 @@
 """The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.
 
 >>> import leowarp as lw
->>> run = lw.run("madrid-tokyo.toml", set={"run.duration": "60 s"})
->>> run.sockets()                # a pandas data frame, units in the column names
->>> run.summary["flows"][0]["goodput_mean_bps"]
->>> run.figure("goodput")
+>>> run = lw.run("madrid-tokyo.toml", set={"run.duration": "60 s"})     # doctest: +SKIP
+>>> run.sockets()    # a pandas data frame, units in the column names   # doctest: +SKIP
+>>> run.summary["flows"][0]["goodput_mean_bps"]                         # doctest: +SKIP
+>>> run.figure("goodput")                                               # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from leowarp.results.run import Run
@@ -19,8 +18,6 @@ from leowarp.running.one import run
 from leowarp.version import VERSION
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from leowarp import reordering
     from leowarp.base.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
     from leowarp.base.progress import Progress
@@ -85,30 +82,6 @@ def open(path: Any) -> Run:
         If the directory is not a run, or is an incomplete run; the message gives the reason.
     """
     return Run(path)
-
-
-def _drawn(run: Run, name: str, **options: Any) -> Figure:
-    from leowarp import report
-
-    return report.figure(run, name, **options)
-
-
-def _moving(runs: Sequence[Run]) -> str:
-    from leowarp import view
-
-    return view.page(runs)
-
-
-def _inline(runs: Sequence[Run]) -> str:
-    from leowarp import report
-
-    return report.inline(runs)
-
-
-# `result` cannot import figures, because figures are made from runs. This module imports both and combines them.
-Run.drawing = _drawn
-Run.moving = _moving
-Run.inline = _inline
 
 
 def __getattr__(name: str) -> Any:

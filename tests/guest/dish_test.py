@@ -23,7 +23,7 @@ PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
 """The clock that stamps packets has steps of 256 ns; probes that meet at one instant are stamped one after the
 other."""
-# A profile without random parts. It has only a hold, half a frame and one capacity.
+# A profile without random parts. The profile has only a hold, half a frame and one capacity.
 SCENARIO = f"""
 name = "dish"
 [run]

@@ -7,9 +7,9 @@ import pytest
 
 import leowarp as lw
 from leowarp import view
+from leowarp.view.clock import Names, tick_ns
 from leowarp.view.container import Arrays
 from leowarp.view.gaps import gaps_of
-from leowarp.view.source import Names, Source
 from support.hops import arrivals_ns
 
 pytestmark = pytest.mark.guest
@@ -94,13 +94,13 @@ class Made:
 
     def gaps_on_the_page(self):
         """The gaps that the moving page marks, as (link by its larger name last, begin, end)."""
-        source, arrays = Source(self.run), Recorded()
+        arrays = Recorded()
         names = Names([])
-        found = gaps_of(source, names, arrays)
+        found = gaps_of(self.run, names, arrays)
         name = names.others
         ends = [tuple(sorted((name[a], name[b]))) for a, b in zip(found["a"], found["b"], strict=True)]
-        begin_ns = [int(t) * source.tick_ns for t in found["t"]]
-        lasts_ns = [int(t) * source.tick_ns for t in found["lasts"]]
+        begin_ns = [int(t) * tick_ns(self.run) for t in found["t"]]
+        lasts_ns = [int(t) * tick_ns(self.run) for t in found["lasts"]]
         return [(link, t, t + lasts) for link, t, lasts in zip(ends, begin_ns, lasts_ns, strict=True)]
 
     def is_as_expected(self):

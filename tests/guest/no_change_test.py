@@ -72,8 +72,7 @@ def test_without_a_change_a_cure_leaves_the_bytes_of_drain(drain, tmp_path, name
         assert orders[list(IDLE)].fillna(0).to_numpy().sum() == 0
 
 
-# Under ncr, rr and pr the send buffer is larger (docs/concepts/loss-detection.md), so an application may write more.
-# loss_detection_test.py shows that they change no packet if nothing is lost.
+# loss_detection_test.py shows that these methods change no packet if nothing is lost.
 @pytest.mark.parametrize("detection", ["door", "notified"])
 def test_without_a_change_nor_a_loss_a_way_to_find_losses_leaves_the_bytes_of_drain(drain, tmp_path, detection):
     assert tables(tmp_path / "run", {"tcp.loss_detection": detection}) == drain

@@ -11,7 +11,7 @@ _SCRIPT = """
 import atexit, gc, sys
 
 def tell():
-    # Callbacks run in the reverse order, so `main` has frozen everything.
+    # `main` has frozen everything before Python's end.
     print(gc.get_freeze_count() > 0, *sorted(sys.modules))
 
 atexit.register(tell)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages of the documentation, and the contents of their fenced blocks.
 
-A page shows a whole file in a fenced block below a line `<!-- file: NAME -->`, and a study below one with `study:`.
+A page shows a whole file in a fenced block below a line `<!-- file: NAME -->`, and a whole study in a fenced block
+below a line `<!-- study: NAME -->`.
 """
 
 import re

@@ -2,8 +2,8 @@
 """The watchdog of all tests: a test that hangs fails, and a slow test does not.
 
 A test has no limit of wall-clock time. Once per second, a thread checks the processes of the tests. A test hangs if all
-these processes have slept for long, including those of other pytest-xdist workers, for which it may wait. It also hangs
-if it has used far more processor time than any test needs.
+these processes have slept for long, including those of other pytest-xdist workers, for which it may wait. A test also
+hangs if it has used far more processor time than any test needs.
 """
 
 import os

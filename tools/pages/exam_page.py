@@ -18,7 +18,7 @@ from leowarp.exam.taken import by_case
 
 
 def exam_page() -> str:
-    """The page as Markdown; the same bytes for the same cases and stored results."""
+    """The page as Markdown; the same cases and stored results always give the same bytes."""
     return "\n".join(_lines()) + "\n"
 
 

@@ -16,7 +16,7 @@ from leowarp.verification.verdicts import MEANINGS
 
 
 def verify_page() -> str:
-    """The page as Markdown; the same bytes for the same table."""
+    """The page as Markdown; the same table of stages always gives the same bytes."""
     return "\n".join(_lines()) + "\n"
 
 

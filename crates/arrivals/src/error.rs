@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Result type of all readers.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Reason why a file cannot be read. The text states the place, and [`Error::hint`] states what the user can do.
+/// Reason why a file cannot be read. The error's text states where, and [`Error::hint`] states what the user can do.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Error {
     /// A line of a text is not a sequence number.
@@ -55,7 +55,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Advice on what to do, or type, next.
+    /// Advice on what the user can do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Line { .. } => "one sequence number a line, whole and not negative; empty lines and lines that begin with # are passed over",

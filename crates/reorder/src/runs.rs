@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reordering-free runs of RFC 4737, section 4.6.
 
-/// The RFC's counters. A reordered packet ends a run, whose length may be 0. As in the RFC, the last run of the
-/// sequence counts in `p` and `a`, but not in `x` and `q`.
+/// The RFC's counters. A run is a sequence of packets in order, and a reordered packet ends it. Its length may be 0. As
+/// in the RFC, the last run of the sequence, which no packet ended, counts in `p` and `a`, but not in `x` and `q`.
 /// Implements RFC 4737, 4.6.2 (counters of runs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Runs {
@@ -16,7 +16,7 @@ pub struct Runs {
     pub squares: u128,
     /// r: length of the last run of the sequence.
     pub last_pkts: u64,
-    /// Length of the longest run, which may be the run at the sequence's end.
+    /// Length of the longest run, including the last run of the sequence.
     pub max_pkts: u64,
 }
 
@@ -39,7 +39,8 @@ impl Runs {
     }
 
     /// (q / a) / (a / x). The ratio is 1 if all runs are equally long. None: no run has ended, or no packet is in
-    /// order. Implements RFC 4737, 4.6.3 (ratios of runs).
+    /// order.
+    /// Implements RFC 4737, 4.6.3 (ratios of runs).
     pub fn variability_ratio(&self) -> Option<f64> {
         Some(self.weighted_mean_pkts()? / self.mean_pkts()?)
     }

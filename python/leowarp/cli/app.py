@@ -21,6 +21,8 @@ from leowarp.cli.output import interruptible, say
 from leowarp.cli.typed import convert_plainly
 from leowarp.version import build_version
 
+_HELP = ["-h", "--help"]
+
 _MOVED = {
     "metrics": "show RUN --metrics", "links": "show RUN --links", "plot": "report RUN --plot SERIES",
     "diff": "compare A B --diff", "version": "doctor --versions",
@@ -35,6 +37,11 @@ class _AsWritten(TyperGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         _escape(self)
+
+    def main(self, *given: Any, **options: Any) -> Any:
+        """Run the program, whose options for completion typer adds after it has made the verbs."""
+        _convert_plainly(self)
+        return super().main(*given, **options)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The verb that was typed; for a verb that has moved, an error that names the new verb."""
@@ -53,6 +60,15 @@ def _escape(command: Any) -> None:
                 setattr(owner, name, re.sub(r"(\\*)(\[[a-z#/@][^[]*?])", r"\1\1\\\2", text))
     for below in vars(command).get("commands", {}).values():
         _escape(below)
+
+
+def _convert_plainly(command: Any) -> None:
+    """Let the parameters of a verb, and of the verbs below it, convert plain words themselves."""
+    # Unlike `params`, `get_params` includes the option for help, which is made once for each verb.
+    for param in command.get_params(typer.Context(command, help_option_names=_HELP)):
+        convert_plainly(param)
+    for below in vars(command).get("commands", {}).values():
+        _convert_plainly(below)
 
 
 def _say_version(asked: bool) -> None:
@@ -117,7 +133,6 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
     words: The typed words. If the first word is a verb, the application has only this verb. The modules of other verbs
         are then not imported, which would take as long as the rest of typer's work.
     """
-    convert_plainly()
     made = typer.Typer(
         name="leowarp",
         cls=_AsWritten,
@@ -125,7 +140,7 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
         # `main` prints all errors in one form.
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": _HELP},
         help="The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.",
         epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, 4 the "
         "guest failed, 5 trace or report, 70 a fault of leowarp, 130 interrupted.",

@@ -26,18 +26,12 @@ KEYS = {"id", "title", "asked", "scenario", "set", "exam", "control", "rule", "l
 class Rule:
     """A measure and its limit.
 
-    Attributes
-    ----------
-    measure : str
-        One of `MEASURES`.
-    arguments : mapping
-        Arguments of the function that measures, with their parsed values.
-    sense : str
-        "at least", "at most", or "measured" for no limit.
-    limit : float or None
-        Limit in the base unit of the measure; None if there is no limit.
-    source : str
-        Where the limit comes from; it may be leowarp itself. For a case that is only measured, the reason why there is
+    measure: One of `MEASURES`.
+    arguments: Arguments of the function that measures, with their parsed values.
+    sense: "at least", "at most", or "measured" for no limit.
+    limit: Limit in the base unit of the measure; None if there is no limit.
+    source: Source of the limit comes from; it may be leowarp itself. For a case that is only measured, the reason why
+        there is is
         no limit.
     """
 
@@ -69,23 +63,13 @@ class Rule:
 class Case:
     """A case of the exam.
 
-    Attributes
-    ----------
-    key : str
-        Name of the case: letters, digits and dashes.
-    suite : str
-        One of `SUITES`.
-    title : str
-    asked : str
-        Document that asks for the case, and how the case implements the requirement.
-    scenario : Path
-    set : mapping
-        Dotted keys of the scenario with their new values.
-    under_exam : tuple of int
-        Numbers of the flows that use the algorithm under exam.
-    control : str or None
-        Algorithm that replaces the examined one in a second run, the control. The measure then compares the two runs.
-    rule : Rule
+    key: Name of the case: letters, digits and dashes.
+    suite: One of `SUITES`.
+    asked: Document that asks for the case, and how the case implements the requirement.
+    set: Dotted keys of the scenario with their new values.
+    under_exam: Numbers of the flows that use the algorithm under exam.
+    control: Algorithm that replaces the examined one in a second run, the control. The measure then compares the two
+        runs.
     """
 
     key: str
@@ -106,10 +90,7 @@ class Case:
 def cases(names: Sequence[str] = ()) -> list[Case]:
     """All cases in the order of the page, or only those whose own name or whose suite's name is in `names`.
 
-    Raises
-    ------
-    ScenarioError
-        If no case or suite has the name.
+    Raises ScenarioError if no case or suite has the name.
     """
     every = [case for suite in SUITES for case in _of_file(suite)]
     known = [*SUITES, *(case.key for case in every)]
@@ -138,10 +119,8 @@ def _of_file(suite: str) -> list[Case]:
 def _case(suite: str, entry: Mapping[str, Any]) -> Case:
     """Build a case from its table.
 
-    Raises
-    ------
-    ScenarioError
-        If the table is wrong. The files with cases belong to leowarp, and a test reads all of them, so this error
+    Raises ScenarioError if the table is wrong. The files with cases belong to leowarp, and a test reads all of them, so
+    this error
         indicates a bug.
     """
     key = entry.get("id", "?")

@@ -40,10 +40,7 @@ def _key(row: dict[str, Any], sign: float) -> float:
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
     """Mean rank of each algorithm in each suite, over the cases that all algorithms have.
 
-    Returns
-    -------
-    dict of str to dict
-        For each suite, the mean rank by algorithm.
+    Returns: Mean each suite, the mean rank by algorithm.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -92,10 +89,7 @@ def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float
 def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> str:
     """The page that compares exams, as HTML.
 
-    Parameters
-    ----------
-    documents : mapping of str to dict
-        Results of `Exam.document`; the key is the name of the exam's column.
+    documents: Results of `Exam.document`; the key is the name of the exam's column.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)

@@ -16,12 +16,8 @@ from leowarp.exam.taken import EXAM, JUNIT, PAGE, Exam
 def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> None:
     """Write the files into the exam's directory.
 
-    Parameters
-    ----------
-    command : str
-        The command that repeats the exam.
-    baseline : dict, optional
-        Document of an earlier exam, with which the page compares this exam.
+    command: The command that repeats the exam.
+    baseline: Document of an earlier exam, with which the page compares this exam.
     """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())

@@ -22,16 +22,10 @@ def page_text(
 ) -> str:  # fmt: skip
     """The page as HTML.
 
-    Parameters
-    ----------
-    command : str
-        The command that repeats the exam.
-    beside : mapping of str to dict
-        Results of `Exam.document` for other algorithms, by algorithm; they are columns of the table.
-    baseline : dict, optional
-        Document of an earlier exam, with which this exam is compared.
-    figures : mapping of str to str
-        SVG of each case, by the name of the case.
+    command: The command that repeats the exam.
+    beside: Results of `Exam.document` for other algorithms, by algorithm; they are columns of the table.
+    baseline: Document of an earlier exam, with which this exam is compared.
+    figures: SVG of each case, by the name of the case.
     """
     counts = ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict}</span>' for verdict, number in exam.counts.items()
@@ -62,7 +56,6 @@ def page_text(
 
 
 def _failures(exam: Exam) -> str:
-    """HTML box with the failed cases; empty if no case failed."""
     items = "".join(
         f'<li><a href="#case-{each.case.key}">{each.case.key}</a>: {html.text(each.case.title)}. '
         f"{html.text(_told(exam, each))}</li>"

@@ -35,31 +35,16 @@ def take(
 ) -> Exam:  # fmt: skip
     """Take the exam. Existing runs of the exam are kept.
 
-    Parameters
-    ----------
-    subject : Subject
-    out : path, optional
-        Directory of the exam; default: `exams/<algorithm>`.
-    only : sequence of str
-        Names of cases or suites; empty for all cases.
-    at_once : int, optional
-        Number of runs at the same time; default: the number of usable cores.
-    progress : bool or callable
-        See `run_study`.
-    trust : bool
-        True to allow a kernel and modules that a file names.
-    maker : Maker
-        As for `run_study`.
-    seeds : int
-        Number of seeds, from 1 on. Each further seed repeats every case, with a `run.seed` that is larger by one. The
-        verdicts are those with the scenarios' own seeds.
-
-    Raises
-    ------
-    ScenarioError
-        If the algorithm, the kernel or a case does not exist, or if a module does not compile.
-    HostError
-        If the machine lacks something. Completed runs are kept.
+    out: Directory of the exam; default: `exams/<algorithm>`.
+    only: Names of cases or suites; empty for all cases.
+    at_once: Number of runs at the same time; default: the number of usable cores.
+    progress: See `run_study`.
+    trust: True to allow a kernel and modules that a file names.
+    maker: As for `run_study`.
+    seeds: Number of seeds, from 1 on. Each further seed repeats every case, with a `run.seed` that is larger by one.
+        The verdicts are those with the scenarios' own seeds.
+    Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
+    Raises HostError if the machine lacks something. Completed runs are kept.
     """
     chosen = cases(only)
     folder = Path(out) if out is not None else Path("exams") / subject.algorithm
@@ -94,15 +79,8 @@ def take(
 def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Plan]:
     """Plans of a case by name: `<case>`, and `<case>.control` if the case has a control.
 
-    Parameters
-    ----------
-    seed_offset : int
-        Number that is added to the scenario's `run.seed`.
-
-    Raises
-    ------
-    ScenarioError
-        If the kernel does not have the algorithm, or the algorithm's name is not allowed.
+    seed_offset: Number that is added to the scenario's `run.seed`.
+    Raises ScenarioError if the kernel does not have the algorithm, or the algorithm's name is not allowed.
     """
     algorithms = {case.key: subject.algorithm}
     if case.control is not None:
@@ -111,7 +89,6 @@ def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Pl
 
 
 def _of_seed(role: str, number: int) -> str:
-    """Name of a run with seed number `number`; number 0 is the scenario's own seed."""
     return f"{role}.seed-{number}" if number else role
 
 
@@ -134,7 +111,6 @@ def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Pla
 
 
 def _made(done: StudyResult) -> dict[str, Path | LeowarpError]:
-    """The directory of each run by the run's name, or the error of a run without a directory."""
     rows = done.table(["case", "run_id"]).to_pylist()
     runs = done.path / RUNS
     return {row["case"]: done.failures.get(row["run_id"], runs / row["run_id"]) for row in rows}

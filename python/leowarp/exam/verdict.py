@@ -22,21 +22,13 @@ VERDICTS: tuple[Verdict, ...] = ("pass", "fail", "measured")
 class Judged:
     """A case with its verdict.
 
-    Attributes
-    ----------
-    case : Case
-    verdict : str
-        "pass" or "fail", or "measured" if the case has no limit. If the run failed, it is "fail", whatever the rule is.
-    value : float or None
-        Value in the base unit of its measure. None if the value was never reached, or if there is no run.
-    decided : str
-        The packet or sample that decided, as text. If the run failed, the run's error.
-    at_ns : int or None
-        Time of that packet or sample, on the run's clock.
-    run : Path or None
-        Directory of the run; None if there is none.
-    control : Path or None
-        Directory of the control run; None if there is none.
+    verdict: "pass" or "fail", or "measured" if the case has no limit. If the run failed, it is "fail", whatever
+        the rule is.
+    value: Value in the base unit of its measure. None if the value was never reached, or if there is no run.
+    decided: The packet or sample that decided, as text. If the run failed, the run's error.
+    at_ns: Time of that packet or sample, on the run's clock.
+    run: Directory of the run; None if there is none.
+    control: Directory of the control run; None if there is none.
     """
 
     case: Case
@@ -83,12 +75,8 @@ def opened(path: Path) -> Run:
 def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | None) -> Judged:
     """Decide the verdict on a case.
 
-    Parameters
-    ----------
-    made : path or LeowarpError
-        Directory of the run, or the reason why there is none.
-    control : path, LeowarpError or None
-        Directory of the control run, or the reason why there is none; None if the case needs no control.
+    made: Directory of the run, or the reason why there is none.
+    control: Directory of the control run, or the reason why there is none; None if the case needs no control.
     """
     if isinstance(made, LeowarpError):
         return Judged(case, "fail", None, f"the run failed: {_why(made)}", None, None)
@@ -106,10 +94,7 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
 def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
     """The range of a value over the seeds, and how many seeds passed: `91.2 % to 94.3 %, 5 of 5 pass`.
 
-    Parameters
-    ----------
-    row : mapping
-        A row of `Exam.document` with the key `seeds`.
+    row: A row of `Exam.document` with the key `seeds`.
     """
     values, verdicts = row["seeds"]["values"], row["seeds"]["verdicts"]
     reached = [value for value in values if value is not None]

@@ -21,15 +21,10 @@ _DRAWN = 4000
 def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int = 0) -> tuple[Estimate, ...]:
     """Estimates of `base_rtts` and `base_kept`.
 
-    Parameters
-    ----------
-    probes : Slotted
-        Probes of round trips.
-    over_base_ns : float64 array of shape (n,)
-        Simulated delay that the fitted jitter adds to the base at the times of the probes. A slot's minimum delay
-        exceeds its base by the smallest of the slot's values.
-    extra_ns : int
-        Part of the round trip that comes from other keys of the profile.
+    probes: Probes of round trips.
+    over_base_ns: float64 array of shape (n,). Addition delay that the fitted jitter adds to the base at the times of
+        the probes, by simulation: A slot's minimum delay exceeds its base by the smallest of the slot's values.
+    extra_ns: Part of the round trip that comes from other keys of the profile.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)
     _, above_ns = probes.floors_ns(over_base_ns)

@@ -31,10 +31,7 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
     during a pause loses no segment and is not observed. If segments were sent evenly, the same losses would mean longer
     bursts; the note gives that length too.
 
-    Parameters
-    ----------
-    access : Access
-        Profile with the link's rate, because a transfer only gives a lower bound of the rate.
+    access: For the link's rate, because a transfer only gives a lower bound of the rate.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not transfer.rate_bps.any():

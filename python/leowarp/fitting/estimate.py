@@ -26,21 +26,13 @@ TAIL = (1.0 - LEVEL) / 2.0
 class Estimate:
     """Estimate of one key of the profile.
 
-    Attributes
-    ----------
-    key : str
-        Name of the key in `[access]`.
-    value : float or tuple of float or str
-        Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
-    low, high : float or tuple of float, or None
-        Ends of the 99 % interval; for a tuple of quantiles, one pair per quantile. None if no interval is possible;
-        `note` then has the reason.
-    count : int
-        Number of observations on which the estimate is based.
-    of : str
-        Kind of observations: slots, reconfigurations, probes, intervals.
-    note : str
-        Method of the estimate, and its limitations.
+    key: Name of the key in `[access]`.
+    value: Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
+    low, high: Ends of the 99 % interval; for a tuple of quantiles, one pair per quantile. None if no interval is
+        possible; `note` has the reason.
+    count: Number of observations on which the estimate is based.
+    of: Kind of observations: slots, reconfigurations, probes, intervals.
+    note: Method of the estimate, and its limitations.
     """
 
     key: str
@@ -79,15 +71,9 @@ def resampled(
 
     Whole slots are resampled, because the delays within a slot belong to one path and are not independent.
 
-    Parameters
-    ----------
-    values : float64 array of shape (slots, ...)
-    statistic : function
-        Function from such an array to an array of shape (k,) or a number.
-
-    Returns
-    -------
-    low, high : float64 arrays of shape (k,) or ()
+    values: float64 array of shape (slots, ...)
+    statistic: Function from such an array to an array of shape (k,) or a number.
+    Returns low, high: float64 arrays of shape (k,) or ()
     """
     rng = np.random.default_rng(seed)
     count = len(values)

@@ -40,13 +40,7 @@ this much."""
 class Told:
     """Estimates from one recording.
 
-    Attributes
-    ----------
-    source : str
-    description : Description or None
-        Description of the recording's delays, with their schedule; None if it has no delays.
-    estimates : tuple of Estimate
-    untold : tuple of Untold
+    description: Schedule of the recording's delays, with their schedule; None if it has no delays.
     """
 
     source: str
@@ -59,11 +53,7 @@ class Told:
 class Fit:
     """Parameters of a profile from some recordings.
 
-    Attributes
-    ----------
-    profile : str
-    recordings : tuple of Told
-        Estimates from each recording.
+    recordings: Estimates from each recording.
     """
 
     profile: str
@@ -113,19 +103,10 @@ _FITTED = (
 def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", access: Access | None = None) -> Fit:
     """Estimate the profile's parameters, as far as the recordings determine them.
 
-    Parameters
-    ----------
-    measurements : sequence of Measurement
-        Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
-    profile : str
-        Profile whose keys are estimated.
-    access : Access, optional
-        Initial values of the search; default: the profile's own values.
-
-    Raises
-    ------
-    ScenarioError
-        If no recording determines any key, because it is too short or its delays follow no schedule.
+    measurements: Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
+    profile: Profile whose keys are estimated.
+    access: Initial values of the search; default: the profile's own values.
+    Raises ScenarioError if no recording determines any key, because it is too short or its delays follow no schedule.
     """
     start = dataclasses.replace(access or _start(profile), profile=profile)
     told = tuple(_told(one, start) for one in measurements)
@@ -145,7 +126,6 @@ def _start(profile: str) -> Access:
 
 
 def _told(measurement: Measurement, access: Access) -> Told:
-    """Estimates of an access profile from one recording."""
     estimates: list[Estimate] = []
     untold: list[Untold] = []
     description = None

@@ -38,12 +38,8 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     """Estimates of `handover_min` and `handover_max`: holds for which the profile's peaks have the median and deciles
     of the recording's peaks.
 
-    Parameters
-    ----------
-    probes : Slotted
-        Probes of round trips.
-    access : Access
-        Profile with the fitted jitter and outages. Outages remove probes from the peaks.
+    probes: Probes of round trips.
+    access: Profile with the fitted jitter and outages. Outages remove probes from the peaks.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
@@ -84,15 +80,8 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
     peaks differ, so a narrow range of holds cannot be distinguished from a single length. Resampling the peaks would
     not show this uncertainty.
 
-    Parameters
-    ----------
-    over_hold_ns : float64 array
-        Peaks of the profile for holds of one length, minus that length.
-
-    Returns
-    -------
-    float64 array of shape (2, 2)
-        The lower ends for the shortest and the longest hold, then the upper ends.
+    over_hold_ns: Peaks of the profile for holds of one length, minus that length.
+    Returns: float64 array of shape (2, 2). Lower ends for the shortest and the longest hold, then the upper ends.
     """
     rng = np.random.default_rng(1)
     width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))

@@ -74,14 +74,10 @@ def simulated_ns(
 ) -> NDArray[np.float64]:  # fmt: skip
     """Delays of probes that come only from the profile's jitter and frames: no base, handovers or losses.
 
-    Parameters
-    ----------
-    t_ns : int64 array of shape (n,)
-        Sending times of the probes, in ascending order.
-    ways : tuple of str
-        "up", "down" or both, in the order in which a probe passes the directions.
-    slots_ns : int64 array of shape (m,)
-        Beginnings of slots. With `jitter_spread`, each slot has its own jitter.
+    t_ns: int64 array of shape (n,). Ascending.
+    ways: "up", "down" or both, in the order in which a probe passes the directions.
+    slots_ns: int64 array of shape (m,). Beginnings of slots. With `jitter_spread`, each slot has its own with
+        `jitter_spread`.
     """
     at_ns = t_ns
     for way in ways:
@@ -95,13 +91,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     """Means, spread over slots and shape of the jitter in the directions of the series; with dense probes, also its
     steps.
 
-    Parameters
-    ----------
-    probes : Slotted
-    access : Access
-        Initial values of the search.
-    ways : tuple of str
-        Directions as in `simulated_ns`: both directions for round trips.
+    access: Initial values of the search.
+    ways: Directions as in `simulated_ns`: both directions for round trips.
     """
     chosen = _chosen(probes)
     taken = dataclasses.replace(

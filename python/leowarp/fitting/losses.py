@@ -46,14 +46,9 @@ _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
     """Estimates from lost round trips: losses away from reconfigurations are isolated loss, losses near them outages.
 
-    Parameters
-    ----------
-    probes : Slotted
-        Probes of round trips.
-    access : Access
-        Profile that defines the reach of outages.
-    counted : bool
-        True if the recording lists lost probes, which a table of replies alone does not.
+    probes: Probes of round trips.
+    access: Profile that defines the reach of outages.
+    counted: True if the recording lists lost probes, which a table of replies alone does not.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
@@ -183,7 +178,6 @@ def _outages(
 
 
 def _isolated(estimates: list[Estimate]) -> float:
-    """Isolated loss of round trips."""
     one_way = next(one.value for one in estimates if one.key == "residual_loss")
     assert not isinstance(one_way, tuple | str), "of one number"
     return 1.0 - (1.0 - one_way) ** 2
@@ -238,12 +232,8 @@ def _longest(
     """Logarithm of the `outage_max` for which the run of this rank is at most `length` long with the probability
     `quantile`.
 
-    Parameters
-    ----------
-    length : float
-        Logarithm of the length of the recording's run.
-    times : int
-        Number of reconfigurations in the recording.
+    length: Logarithm of the length of the recording's run.
+    times: Reconfigurations of reconfigurations in the recording.
     """
     tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])
     rng = np.random.default_rng(1)

@@ -20,15 +20,9 @@ FEWEST_PROBES = 8
 class Slotted:
     """Probes by slots.
 
-    Attributes
-    ----------
-    series : Series
-        The probes, including lost ones.
-    schedule : Schedule
-    slot : int64 array of shape (n,)
-        Number of each probe's slot, from 0.
-    clear : bool array of shape (n,)
-        Whether each probe was answered and is at least 1 s away from either end of its slot.
+    series: Number of probes, including lost ones.
+    slot: int64 array of shape (n,). Number of each probe's slot, from 0.
+    clear: bool array of shape (n,). Answered, and is at least 1 s away from either end of its slot.
     """
 
     series: Series
@@ -62,10 +56,7 @@ class Slotted:
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Numbers of the slots with enough probes, and the minimum of `delay_ns` over these probes in each slot.
 
-        Parameters
-        ----------
-        delay_ns : float64 array of shape (n,)
-            Delays of the recording, or simulated delays at the times of its probes.
+        delay_ns: float64 array of shape (n,). Delays of the recording, or simulated delays at the times of its probes.
         """
         slots, starts, counts = np.unique(self.slot[self.clear], return_index=True, return_counts=True)
         least_ns = np.minimum.reduceat(delay_ns[self.clear], starts)

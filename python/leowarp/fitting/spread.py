@@ -28,12 +28,8 @@ def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> 
 
     If the interval of this difference includes 0, the estimate is 0: the jitter counts as the same in all slots.
 
-    Parameters
-    ----------
-    widths_ns : float64 array of shape (slots,)
-        Width of the recording's delays in each slot.
-    made_ns : float64 array of shape (m,)
-        Widths of simulated delays of the profile, with one jitter for all slots.
+    widths_ns: float64 array of shape (slots,). Widths of the recording's delays in each slot.
+    made_ns: float64 array of shape (m,). The delays of the profile, with one jitter for all slots.
     """
     logs, of_made = _logs(widths_ns), _logs(made_ns)
 

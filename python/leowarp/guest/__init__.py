@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest: boots a kernel and an agent with a timeline and a workload, and returns their records.
+"""Boots a kernel and an agent with a plan's workload and a timeline, and returns the records that the agent writes.
 
-This package knows nothing about orbits. `write_input` turns a plan's workload and a timeline into files. `drive` boots
-the kernel with these files and returns when the guest has written its last record.
+This package does not compute orbits; it gets them as a timeline. `write_input` turns a plan's workload and a timeline
+into files. `drive` boots the kernel with these files and returns when the guest has ended.
 """
 
 from collections.abc import Callable
@@ -64,7 +64,8 @@ _LIVE = ("Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of",
 
 
 def __getattr__(name: str) -> Any:
-    # Imported late: sockets and asyncio take time to import, and only one verb needs them.
+    # These names are imported only on first use, because sockets and asyncio take time to import and only one verb
+    # needs them.
     if name not in _LIVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from leowarp.guest import live
@@ -79,11 +80,11 @@ def run(
     run_dir: Path,
     on_progress: Callable[[GuestProgress], None] = lambda progress: None,
 ) -> GuestResult:
-    """Records of `plan` on `timeline`. Calls `put_input`, then `drive`.
+    """Run `plan` in a guest on `timeline` and return the guest's result. The function calls `put_input`, then `drive`.
 
     timeline: Columns of `leowarp.timeline.schema`.
     run_dir: Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes.
-        The guest's output remains in `guest-console.txt`.
+        The guest's console output remains in `guest-console.txt` of the run directory.
     Raises ScenarioError, HostError, GuestError for the same reasons as `put_input` and `drive`.
     """
     directory = run_dir / GUEST

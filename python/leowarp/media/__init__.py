@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Media that carry packets. This package turns a plan's medium into its routes and its timeline.
+"""The media, which carry packets. This package computes the routes and the timeline of a plan's medium.
 
 Each medium is a separate package, selected by the type of `plan.medium` (`registry`); all implement one protocol
-(`protocol.PlannedMedium`). Later packages only see routes and timelines:
+(`protocol.PlannedMedium`). Later packages use only routes and timelines:
 
     routes = routes_of(plan, ephemeris_of(plan))
     events = timeline_of(plan, routes=routes)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them.
 
-Each step needs the results of the steps before it; the order is conservation, route changes, effects of the changes.
-The scalars of the run and of its flows come last, because they use the results of all other steps.
+Conservation is checked first, then the route changes are found, and then the effects of these changes are measured. The
+scalars of the run and of its flows come last, because they are computed from all these results.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Metrics(Numbers):
     def long_form(self) -> pd.DataFrame:
         """All numbers in one table, one per row.
 
-        Returns: DataFrame with the columns of `LONG_COLUMNS`, in the order that `metrics.long_form.long_form`
-            describes.
+        Returns: DataFrame with the columns of `LONG_COLUMNS`; `metrics.long_form.long_form` describes the order of the
+            rows.
         """
         return long_form(self)
 
     def write(self, run_dir: str | Path) -> None:
-        """Write `40-metrics.parquet` and `summary.json` into a run directory, replacing older ones.
+        """Write `40-metrics.parquet` and `summary.json` into a run directory, and overwrite these files if they exist.
 
         Raises LeowarpError if one of the two paths is a symbolic link.
         Raises OSError if one of the two files cannot be written.
@@ -72,11 +72,13 @@ def metrics(
     tables: `read_tables(run_dir)`, or `tables_of(...)` of tables in memory.
     plan: The run's plan, for its `flows`. The plan's `run.duration_ns` is used if the trace does not contain the end of
         the run.
-    rule: The definition of "recovered".
-    attribution_ns: Retransmissions and losses are attributed to a route change for this long, or until the next change
-        if that is sooner.
-    summary: Scalars of the run, if already computed. With thousands of flows, computing them is two thirds of the work.
-    Returns: The summary and tables of events. Series (goodput, RTT, queues of links) are computed on demand.
+    rule: When a flow counts as recovered from a route change.
+    attribution_ns: Longest time after a route change in which retransmissions and losses are attributed to this change.
+        The time ends earlier at the next route change.
+    summary: Scalars of the run, if already computed. With thousands of flows, the scalars take two thirds of the
+        computing time.
+    Returns: The summary, and tables with one row per event. Series (goodput, RTT, queues of links) are computed on
+        demand.
     Raises TraceError if packets or bytes of a link or a flow do not add up, or if a flow delivered more than its last
     link carried.
     """
@@ -105,8 +107,8 @@ def metrics(
         end_ns=end_ns,
     )
     summary = summary_of(evidence) if summary is None else summary
-    # Warnings are computed last. The warnings concern numbers of the summary, and late packets that no change of the
-    # path explains.
+    # Warnings are computed last, because they concern numbers of the summary, and late packets that no route change
+    # explains.
     return Metrics(
         summary=summary,
         route_changes=changes,

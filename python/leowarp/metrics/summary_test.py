@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that summaries of the synthetic runs have the declared scalars in their order, and that `40-metrics.parquet`
-has their definitions."""
+"""Tests that summaries of the synthetic runs have the declared scalars in the declared order, and that
+`40-metrics.parquet` has their definitions."""
 
 import dataclasses
 import itertools
@@ -58,8 +58,8 @@ def test_scalars_stand_in_the_declared_order(both):
 
 
 def test_what_is_declared_is_known_of_some_run(both):
-    """Scalars that these tables do not record are left out here. `tests/guest/scalars_test.py` finds them in runs of
-    the guest."""
+    """Scalars that the tables of these runs do not record are left out here. `tests/guest/scalars_test.py` finds them
+    in runs of the guest."""
     of_runs = known(scalars.flat(each.summary) for each in both)
     assert set(scalars.names(scalars.RUN)) - of_runs == {
         *scalars.names(COSTS), *scalars.names(CURES), "fairness.reason"

@@ -78,7 +78,6 @@ def _captured_at(capture: Any) -> CapturedAt | None:
 
 
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
-    """Warnings about the result."""
     counts, notes = this.counts, []
     # The reason is recognised by its text, because the crate gives it no other identifier.
     if any(" cut off by the end" in skip.why for skip in this.skipped):

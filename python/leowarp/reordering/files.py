@@ -227,7 +227,6 @@ def survey(path: Path | str, *, source: Source | None = None) -> Survey:
 
 
 def _name(path: Path | str) -> str:
-    """Name of a file in messages."""
     return "standard input" if str(path) == "-" else str(path)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and pages, made from metrics.
+"""Draws figures and writes pages from the metrics of runs.
 
 >>> figure("runs/madrid-tokyo", "goodput").savefig("goodput.pdf")     # doctest: +SKIP
 >>> write_report("runs/madrid-tokyo")                                # doctest: +SKIP
@@ -13,14 +13,12 @@ from leowarp.report.notebook import inline
 from leowarp.report.pages.group_page import write_group_comparison
 from leowarp.report.pages.page import write_comparison, write_report
 from leowarp.report.style import FORMATS, save
-from leowarp.report.view import RunView
 
 __all__ = [
     "FIGURES",
     "FORMATS",
     "Drawing",
     "FigureKind",
-    "RunView",
     "draw_all",
     "figure",
     "html",

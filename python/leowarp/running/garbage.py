@@ -11,7 +11,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-OBJECTS = 100_000
+OBJECTS = 500_000
 """Number of new containers after which the collector scans the youngest generation; Python's default is 700 (2,000
 since 3.13)."""
 
@@ -24,7 +24,7 @@ def rarely_collected() -> Iterator[None]:
 
     >>> with rarely_collected():
     ...     gc.get_threshold()[0]
-    100000
+    500000
     """
     before = gc.get_threshold()
     # The threshold 0 turns the collector off; a user who set it did so on purpose.

@@ -56,17 +56,9 @@ def live(
     """Run the scenario's network in real time. Return at the scenario's end, or when the user stops it (Ctrl-C,
     SIGTERM). Call it only in the main thread.
 
-    Parameters
-    ----------
-    ways : Ways
-    flows : bool
-        Whether the scenario's flows run at the same time.
-    say : callable
-        Called with a line for each event.
-    status : callable, optional
-        Called with a line about the time, several times per second.
-
-    The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
+    flows: Whether the scenario's flows run at the same time.
+    say: Called with a line for each event.
+    status: Called with a line about the time, several times per second.
     """
     # Imported late, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media

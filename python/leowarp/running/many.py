@@ -111,7 +111,6 @@ def _copied(set: Mapping[str, Any] | Sequence[str]) -> Mapping[str, Any] | Seque
 def _made(
     tasks: Sequence[WholeRun], labels: Sequence[str], at_once: int | None, progress: bool | OnProgress
 ) -> list[Run | LeowarpError]:
-    """Result of each task in order: the run, or the error that ended it."""
     if not tasks:
         return []
     made: set[int] = set()

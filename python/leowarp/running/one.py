@@ -47,8 +47,7 @@ def run(
     """
     # Imported late, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace
-    from leowarp.results.known import known
-    from leowarp.results.run import Run
+    from leowarp.results.run import Run, known
     from leowarp.scenario import plan_of
 
     plan = plan_of(scenario, set, kernel)

@@ -140,7 +140,6 @@ class Writing:
         return HostError(f"the run in {self.path} failed: {error}", hint=hint)
 
     def _holds(self, path: Path) -> bool:
-        """Whether a path is the run directory or inside it."""
         return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(self.path))
 
     def because(self, reason: str) -> None:
@@ -207,7 +206,6 @@ def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Pat
 
 
 def _unwritable(path: Path, error: OSError) -> HostError:
-    """Message for an error of the file system."""
     hint = "free some space, or choose another directory with --out"
     if error.errno not in _NO_SPACE:
         hint = "choose a directory that may be written with --out"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps from scenario text to plan. This is the first package; all others build on it."""
+"""The steps from scenario text to plan. All other packages of leowarp build on this one."""
 
 from leowarp.scenario.extent import check_extent, long_run
 from leowarp.scenario.loading import Scenario, load

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of a plan as frozen dataclasses, and the plan that contains them all. Every key of a scenario is
-declared once.
+declared exactly once, as a field of one of them.
 
 A field is named after its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The loader,
 the writer and the reference page all read these declarations; no other list of the keys exists. Each group of related
@@ -41,9 +41,11 @@ class Run:
     """Length and start of the run, and the seed of all random numbers.
 
     duration_ns: Virtual time from the run's time 0 to its end.
-    ends, linger_ns: With ``flows``, the run may end earlier, `linger_ns` after the last flow that ends by itself.
-    start_ns: Time on the constellation's clock at the run's time 0; for a measured path, the measurement's time.
-    seed: 0 to 2^63 - 1. Host and guest derive one stream per component from it (`leowarp.base.streams`).
+    ends, linger_ns: ``ends`` is the key that decides when a run ends. With ``flows``, the run may end earlier,
+        `linger_ns` after the end of the last flow that ends by itself.
+    start_ns: Time on the constellation's clock at which the run begins; for a measured path, time in the measurement.
+    seed: 0 to 2^63 - 1. The guest and the Python library derive one random stream per component from the seed
+        (`leowarp.base.streams`).
     """
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
@@ -71,19 +73,19 @@ class Run:
 class Observe:
     """Data that a run records, and their sampling intervals.
 
-    sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock. None: no samples, except for counters,
-        which get one sample at the end.
+    sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock. With None, there are no samples, except
+        that counters get one sample at the end.
     truth: Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
     capture: ``taps`` of the guest kernel, which do not change any result, or packet sockets.
-    packets, packets_before_ns, packets_after_ns: Choice of the packets that are stored individually, and the windows
-        around route changes.
-    reordering_threshold_pkts, reordering_window_ns: DT and BT of RFC 5236, and the width of the windows; None: only
-        values for the run as a whole.
-    pcap: Ends for which a pcapng file is kept; ``none``: no file.
-    pcap_snap_bytes: Number of bytes kept of each frame.
+    packets, packets_before_ns, packets_after_ns: Which packets are stored individually, and the length of the time
+        before and after a route change in which they are stored.
+    reordering_threshold_pkts, reordering_window_ns: DT and BT of RFC 5236, and the length of the time windows for which
+        metrics are computed; None: the metrics are computed only for the run as a whole.
+    pcap: Hosts for which a pcapng file is written; ``none``: no file.
+    pcap_snap_bytes: Number of bytes that are stored of each frame.
     """
 
-    # An interval of 50 ms is the 20 Hz of Frederiksen et al.; maxima between two samples are missed.
+    # An interval of 50 ms is the 20 Hz of Frederiksen et al.; a maximum that occurs between two samples is missed.
     sockets_ns: int | None = quantity(
         units.TIME, "Interval of the TCP_INFO samples.", "50 ms", low="1 ms", high="1 h", none="none"
     )
@@ -123,15 +125,16 @@ class Observe:
         "more.",
         "1000 pkts", low="1 pkts", high="1000000 pkts",
     )  # fmt: skip
-    # Windows are offset by half their width. Route changes occur at whole multiples of the route interval, and a border
-    # there would separate late packets from those that overtook them.
+    # Windows are shifted by half their length against the route changes. Route changes occur at whole multiples of the
+    # route interval. If a window ended at a route change, late packets and the packets that overtook them would be in
+    # different windows.
     reordering_window_ns: int | None = quantity(
         units.TIME,
         "Width of the windows in which reordering is also measured; their edges lie half a window off its multiples.",
         "10 s", low="1 ms", high="30 d", none="none",
     )  # fmt: skip
     pcap: str = word("Hosts for which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
-    # 128 bytes contain all headers and TCP options. Encrypted data can only be decrypted as a whole.
+    # 128 bytes contain all headers and TCP options. To decrypt data, the frame is needed as a whole.
     pcap_snap_bytes: int = quantity(
         units.BYTES, "Bytes of each frame that a pcapng file stores.", "128 B", low="64 B", high="65535 B"
     )
@@ -143,10 +146,11 @@ class Guest:
 
     memory_bytes: Memory of the guest, stored in a sparse file of the host: only memory that the guest touches takes
         space.
-    kernel: A name on the shelf (`leowarp kernel list`), or a path as written; "~" is not expanded here.
+    kernel: Name of a kernel on the shelf (`leowarp kernel list`), or a path as the user wrote it; "~" is not expanded
+        here.
     cc_modules: One C file per module; the module's name is the file's name without ``.c``.
     sysctl: Sysctls of the guest as a whole.
-    kernel_named_in: The file that names `kernel`; not part of the plan's identity.
+    kernel_named_in: The file that names `kernel`; plans that differ only here are equal.
     """
 
     memory_bytes: int = quantity(units.BYTES, "The guest's memory.", "1 GiB", low="128 MiB", high="256 GiB")
@@ -161,27 +165,27 @@ class Guest:
     sysctl: Mapping[str, str] = sysctl(
         "Sysctls of the guest as a whole, which Linux does not have per network namespace."
     )
-    # The file that names the kernel; None: the user named it, on the command line or in a call
+    # The file that names the kernel. None: the user named it, on the command line or in a call
     # (guest/building/trust.py).
     kernel_named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSections:
-    """Contents of a plan; `schema.Plan` adds operations on it.
+    """The contents of a plan; its subclass `schema.Plan` adds methods.
 
     `medium` carries the packets; the type of the value is the kind of medium. All media except a constellation have two
-    stations without coordinates (A and B, dish and server, mobile and server). For these media, `isl`, `ground`,
-    `routing` and `cures` (for `jittered` also `network`) have defaults that nothing uses. The exception is a mobile
-    channel with routes over a constellation. `sysctl` holds the sysctls of the guest as a whole, and `hosts[i].sysctl`
-    those of each host. `modules` holds the parameters of kernel modules, by module and name, times in ns. `modules`
-    lists every module of the user, and every handover-aware congestion control that a flow uses, even if they have no
-    parameters.
+    stations without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation,
+    `isl`, `ground`, `routing` and `cures` (for `jittered` also `network`) have defaults that have no effect. Only a
+    mobile channel with routes over a constellation uses them. `sysctl` holds the sysctls of the guest as a whole, and
+    `hosts[i].sysctl` those of each host. `modules` holds the parameters of kernel modules, by module and parameter;
+    times are in ns. Every module of the user, and every handover-aware congestion control that a flow uses, is listed
+    in `modules`, even if it has no parameters.
 
     name: Name of the run, and of its directory. run, isl, ground, routing, cures, network, tcp, observe, guest: The
     sections of those names.
-    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. The value includes the medium's own
-        `constellation`, if the medium follows one.
+    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. If the medium follows a constellation, the value
+        contains it as its attribute `constellation`.
     stations, flows, hosts: Tuples in the order of the text, with one host per station in the order of stations.
     dishes: Stations of a constellation with their own access link, ``[stations.access]``, in the order of stations.
     modules: Module -> parameter -> value in the form that the kernel reads.

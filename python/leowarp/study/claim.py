@@ -18,7 +18,7 @@ Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 """A claim with several parts may hold partly. "Cannot be told" does not count against the published study."""
 
 Sample = Mapping[str, Any]
-"""One sample. The sample maps names to runs (`RunView`), or to data sets if the study has many runs."""
+"""One sample. The sample maps names to runs (`Run`), or to data sets if the study has many runs."""
 
 
 @dataclass(frozen=True)

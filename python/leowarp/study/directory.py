@@ -128,7 +128,6 @@ def _plan_text(job: Job) -> str:
 
 
 def _is_made(target: Path, plan: str) -> bool:
-    """Whether the directory contains a complete run of exactly the plan with this text."""
     if recorded.why_incomplete(target) is not None:
         return False
     # The texts are compared, not hashes, so that a user can look at a difference.

@@ -98,5 +98,4 @@ def room_of(key: str) -> Room:
 
 
 def _package_of(entry: EntryPoint) -> str:
-    """Name of the distribution that contains an entry point."""
     return entry.dist.name if entry.dist is not None else "unknown"

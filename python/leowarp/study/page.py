@@ -94,7 +94,6 @@ def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
-    """The counts by verdict as coloured HTML, such as `6 hold, 1 partly`."""
     count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in CLASSES}
     return ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict if number == 1 else PLURALS.get(verdict, verdict)}</span>'
@@ -149,7 +148,6 @@ def _shortened(measured: str) -> str:
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
-    """HTML with the figures that were drawn, and the reasons for those that were not."""
     # The page links to the figures instead of containing them: a study has about a dozen, each in three formats.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")

@@ -49,21 +49,11 @@ def made(
 ) -> tuple[dict[str, pd.DataFrame], dict[str, LeowarpError]]:
     """Make the groups. Return the rows of each group, and the failures with keys `<group>/<run id>`.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        Groups in the order in which they are made. Each group has its own directory.
-    making : Making
-    quick : bool
-        True to make only the runs that `Part.in_quick` selects.
-    scheduler : str, optional
-        Address of a Dask scheduler, whose workers then make the runs.
-
-    Returns
-    -------
-    rows : dict of str to DataFrame
-        For each group, one row per requested run, including failed runs; docs/guides/studies.md lists the columns.
-    failures : dict of str to LeowarpError
+    parts: Groups in the order in which they are made. Each group has its own directory.
+    quick: True to make only the runs that `Part.in_quick` selects.
+    scheduler: Address of a Dask scheduler, whose workers then make the runs.
+    Returns rows: By group, one row per requested run, including failed runs; docs/guides/studies.md lists the columns.
+    Returns failures:
     """
     rows: dict[str, pd.DataFrame] = {}
     failures: dict[str, LeowarpError] = {}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns and events of `20-timeline.parquet`: name, type, unit, meaning. `crates/timeline` mirrors this module."""
+"""Columns and events of `20-timeline.parquet`: name, type, unit, meaning. `crates/timeline` has the same columns and
+events in Rust."""
 
 from __future__ import annotations
 

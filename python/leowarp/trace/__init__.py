@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a run: tables with fixed types in `30-trace/`, one Parquet file each.
+"""The records of a run: tables with fixed types in `30-trace/`, one Parquet file per table.
 
 `schema` defines the columns, `records` reads the guest's files, `convert` turns a whole output directory into tables,
-and `words` replaces numbers by words. `captures` makes the table `packets` from captures of other origin, and
-`manifest` records what made a run. Nothing here imports the guest: the code that checks a run does not depend on how
-the run was
-    made.
+and `words` replaces numbers by words. `captures` computes the table `packets` from captures of other programs, and
+`manifest` records with which versions and at what cost a run was executed. Nothing in this package imports the guest:
+the code that checks a run does not depend on the code that executed it.
 
     table = read("run/30-trace", "packets", columns=["sent_ns", "received_ns"])
 """

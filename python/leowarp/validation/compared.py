@@ -40,20 +40,11 @@ _MISSING = {
 class Row:
     """One quantity of a recording, compared with the same quantity in the guest.
 
-    Attributes
-    ----------
-    quantity : str
-    count : int
-        Number of samples in the recording's second half, which all others are compared with.
-    quantiles : dict of str to tuple of float
-        The 10 %, 50 % and 90 % quantiles of the second half and of each medium; empty where there are no samples.
-    distances : dict of str to float
-        Kolmogorov-Smirnov distance of each medium from the second half.
-    floor : float or None
-        Distance of the recording's first half, to which the profile was fitted.
-    noise : float
-        Distance that independent samples of one distribution exceed only in 5 of 100 cases.
-    verdict : str
+    count: Samples of samples in the recording's second half, which all others are compared with.
+    quantiles: Of 10 %, 50 % and 90 % quantiles of the second half and of each medium; empty where there are no samples.
+    distances: Kolmogorov-Smirnov distance of each medium from the second half.
+    floor: That of the recording's first half, to which the profile was fitted.
+    noise: In 95 of that independent samples of one distribution exceed only in 5 of 100 cases.
     """
 
     quantity: str
@@ -69,15 +60,7 @@ class Row:
 class Validated:
     """Comparison of a recording with the guest.
 
-    Attributes
-    ----------
-    name : str
-    source : str
-    rows : tuple of Row
-    fit : Fit or None
-    notes : tuple of str
-    samples : dict of str to Samples
-        Samples of the recording and of each medium, for figures.
+    samples: Samples of the recording and of each medium, for figures.
     """
 
     name: str
@@ -92,12 +75,7 @@ class Validated:
 class Skipped:
     """A recording that was not compared.
 
-    Attributes
-    ----------
-    name : str
-    why : str
-    fetch : str or None
-        Command that fetches the recording.
+    fetch: Command that fetches the recording.
     """
 
     name: str
@@ -131,32 +109,17 @@ def validate(
     The measurement is repeated over a replay of the second half, over the profile fitted to the first half, and over
     the default profile.
 
-    Parameters
-    ----------
-    recordings : sequence of str
-        Files, or names of `PUBLIC`.
-    folder : Path
-        Folder for the results; each recording gets a subfolder with scenarios and runs.
-    recordings_folder : Path
-        Folder that is searched for public recordings.
-    columns : tuple of str, optional
-        Columns of files without a header.
-    received : bool
-        True if the times in files without a header are those of replies.
-    interval_ns : int, optional
-        Interval between the lines of files that do not contain times.
-    profile : str
-        Default profile for files; public recordings name their own.
-    longest_ns : int, optional
-        Maximum length of the runs; default: the length of the recording.
-    tell : function
-        Called with a line of text about each step.
-
-    Returns
-    -------
-    list of Validated or Skipped
-        Comparisons in the order of `recordings`. A recording that is missing or has no usable data becomes `Skipped`,
-        with the reason.
+    recordings: Files, or names of `PUBLIC`.
+    folder: Folder for the results; each recording gets a subfolder with scenarios and runs.
+    recordings_folder: Folder that is searched for public recordings.
+    columns: Columns of files without a header.
+    received: True if the times in files without a header are those of replies.
+    interval_ns: Interval between the lines of files that do not contain times.
+    profile: Default profile for files; public recordings name their own.
+    longest_ns: Length of the runs; default: the length of the recording.
+    tell: Called with a line of text about each step.
+    Returns: Comparisons in the order of `recordings`. A recording that is missing or has no usable data becomes
+        `Skipped`, with the reason.
     """
     given: list[_Given | Skipped] = [
         _read(one, recordings_folder, columns, received, interval_ns, profile) for one in recordings
@@ -198,7 +161,6 @@ def _read(
 
 
 def _why(error: LeowarpError) -> str:
-    """An error as one line."""
     return error.message if error.hint is None else f"{error.message} ({error.hint})"
 
 

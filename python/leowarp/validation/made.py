@@ -81,10 +81,7 @@ def samples_of(
 ) -> Samples:  # fmt: skip
     """Run the measurement over a medium, and return its result.
 
-    Parameters
-    ----------
-    schedule : Schedule or None
-        Schedule of the recording, which a replay uses too; a profile has its own schedule.
+    schedule: Schedule of the recording, which a replay uses too; a profile has its own schedule.
     """
     text, source, destination = medium
     flow = 'congestion_control = "cubic"'

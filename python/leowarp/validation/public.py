@@ -17,26 +17,13 @@ _RAW = "https://raw.githubusercontent.com"
 class Public:
     """A recording that can be fetched.
 
-    Attributes
-    ----------
-    name : str
-    repository : str
-        ``owner/name`` on github.com.
-    commit : str
-    path : str
-        Path of the file in the repository.
-    licence : str
-        Licence as stated in the repository.
-    sha256 : str
-    link : str
-        Word that all recordings of the same link share; such recordings may share a fit.
-    about : str
-    columns : tuple of str or None
-        Names of the columns, if the file has no header.
-    received : bool
-        True if the times in the file are those of replies.
-    profile : str
-        Profile that the recording is compared with.
+    repository: ``owner/name`` on github.com.
+    path: In the repository.
+    licence: Licence as stated in the repository.
+    link: Recordings of the same link share; such recordings may share a fit.
+    columns: Description of the columns, if the file has no header.
+    received: True if the times in the file are those of replies.
+    profile: Profile that the recording is compared with.
     """
 
     name: str

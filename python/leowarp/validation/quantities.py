@@ -27,17 +27,9 @@ _SECOND_NS = 1_000_000_000
 def of_probes(series: Series, schedule: Schedule | None) -> Samples:
     """Samples of a series of round trips.
 
-    Parameters
-    ----------
-    series : Series
-    schedule : Schedule or None
-        Schedule of the path's reconfigurations; without it there are no samples of steps or of delays above a slot's
-        minimum.
-
-    Returns
-    -------
-    dict of str to float64 array
-        Samples by the names of the quantities above, in their units.
+    schedule: Schedule of the path's reconfigurations; without it there are no samples of steps or of delays above a
+        slot's minimum.
+    Returns: By the names of the quantities above, in their units.
     """
     follows = ~np.isnan(series.delay_ns[1:]) & ~np.isnan(series.delay_ns[:-1])
     found = {DIFFERENCES: np.abs(np.diff(series.delay_ns))[follows] / 1e6}

@@ -121,7 +121,6 @@ def in_words(made: Mapping[str, Any]) -> str:
 
 
 def _numbers(pair: Pair, name: str, stored: str) -> str:
-    """The numbers of a figure, computed from the second run."""
     from leowarp import report
     from leowarp.report.figures.figure_data import figure_text, flows_of_text
 
@@ -141,7 +140,6 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
 
 
 def _tables(pair: Pair, name: str) -> Found:
-    """Verdict on two tables that are not identical byte by byte."""
     from leowarp.base import parquetfiles
 
     try:
@@ -156,7 +154,6 @@ def _tables(pair: Pair, name: str) -> Found:
 
 
 def _rows(first: pa.Table, again: pa.Table) -> list[str]:
-    """Sentences that name the rows and columns in which two tables differ."""
     if not first.schema.equals(again.schema, check_metadata=True):
         names, made = set(first.schema.names), set(again.schema.names)
         return [f"other columns ({', '.join(sorted(names ^ made)) or 'types or metadata'})"]

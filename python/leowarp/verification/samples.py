@@ -116,7 +116,6 @@ def _unlike_its_run(row: Mapping[str, Any], made: MadeAgain) -> dict[str, tuple[
 
 
 def _row(folder: Path, differences: dict[str, tuple[Any, Any]]) -> StageFound:
-    """Verdict on a row of a study's results."""
     why = few([differing(name, repr(stored), repr(now)) for name, (stored, now) in differences.items()])
     if not differences:
         return StageFound(ROW, (Found(RESULTS, Verdict.IDENTICAL),))

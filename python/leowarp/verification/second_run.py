@@ -114,7 +114,6 @@ _ORIGIN = (
 
 
 def _judged(pair: Pair, stage: Stage, names: list[str]) -> Iterator[Found]:
-    """Verdicts on the files of one stage. The stage determines which differences are allowed."""
     assert stage.compare is not None
     for found in stage.compare(pair, names):
         if found.verdict is not Verdict.DIFFERS:

@@ -9,8 +9,8 @@ import numpy as np
 
 from leowarp.metrics import link_loads
 from leowarp.metrics.inputs.tables import floats
+from leowarp.results.run import Run
 from leowarp.view.container import Arrays
-from leowarp.view.source import Source
 
 STEP_NS = 1_000_000_000
 """Length of a step. Loads are counted by sending time, so a step should be long compared with a packet's travel time,
@@ -21,7 +21,7 @@ MOST_ROWS = 100_000
 bytes of the page if it does not compress."""
 
 
-def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
+def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     """Load, longest queue and drops of each direction in each step. None if no link carried traffic, or if the load is
     unknown.
 
@@ -36,7 +36,12 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
     step_ns = STEP_NS
     while True:
         frame = link_loads(
-            source.tables, source.plan.flows, source.links, source.end_ns, step_ns, source.plan.network.ip_header_bytes
+            run.tables,
+            run.observed_plan.flows,
+            run.link_values,
+            run.end_ns,
+            step_ns,
+            run.plan.network.ip_header_bytes,
         )
         if len(frame) <= MOST_ROWS:
             break
@@ -56,13 +61,13 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
         "busy_permille": arrays.integers(1e3 * frame["busy_ratio"].to_numpy()),
         "queue_pkts": arrays.integers(frame["queue_max_pkts"].to_numpy()),
         "dropped_pkts": arrays.integers(frame["dropped_pkts"].to_numpy()),
-        "run": _whole_run(source, arrays),
+        "run": _whole_run(run, arrays),
     }
 
 
-def _whole_run(source: Source, arrays: Arrays) -> dict[str, Any]:
+def _whole_run(run: Run, arrays: Arrays) -> dict[str, Any]:
     """Load of each direction over the whole run, from counters of all packets."""
-    links = source.run.links()
+    links = run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {
         "directions": arrays.integers(links["direction"].to_numpy()),

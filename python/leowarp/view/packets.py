@@ -13,8 +13,9 @@ import pandas as pd
 
 from leowarp.metrics import both_ways_ns
 from leowarp.metrics.inputs.tables import floats, truths
+from leowarp.results.run import Run
+from leowarp.view.clock import tick_ns, ticks
 from leowarp.view.container import MISSING, Arrays, compressed_bytes
-from leowarp.view.source import Source
 
 BUDGET_BYTES = 2_000_000
 SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.3), (0.05, 0.2), (0.02, 0.1))
@@ -24,7 +25,7 @@ IN_WINDOW = 1
 LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
 
 
-def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> dict[str, Any] | None:
+def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> dict[str, Any] | None:
     """Packets around changes, sorted by sending time. None if the run stored no packets around changes.
 
     `windows` are the intervals (in s) in which every packet in flight is included.
@@ -36,22 +37,22 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
         retransmission, 4 spurious, 8 lost, 16 back. `flow` and `path_id` are numbers, and `dropped` is the direction of
         the link (-1: none).
     """
-    tables = source.tables
+    tables = run.tables
     because = floats(tables.on_request("packets", "stored_because")["stored_because"])
     inside = because % 2 == IN_WINDOW  # nan % 2 is not 1
     if not inside.any():
         return None
     del because
-    pairs = {(flow.source, flow.destination) for flow in source.plan.flows}
+    pairs = {(flow.source, flow.destination) for flow in run.observed_plan.flows}
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
     # A run that ends with its flows may end before its first change.
-    changes_ns = changes_ns[changes_ns < source.end_ns]
+    changes_ns = changes_ns[changes_ns < run.end_ns]
     # A run without changes stores all packets only if the user requests it. The page then shows the packets at the
     # beginning of the run.
     sent_ns = tables.packets["sent_ns"].to_numpy(dtype="int64")
-    centres_ns = changes_ns if len(changes_ns) else sent_ns.min(where=inside, initial=source.end_ns, keepdims=True)
+    centres_ns = changes_ns if len(changes_ns) else sent_ns.min(where=inside, initial=run.end_ns, keepdims=True)
     # Row numbers, by sending time, within the longest candidate span, which contains all shorter ones.
-    borders_ns = np.column_stack(_windows(centres_ns, *SPANS_S[0], source.end_ns)).ravel()
+    borders_ns = np.column_stack(_windows(centres_ns, *SPANS_S[0], run.end_ns)).ravel()
     rows = np.flatnonzero(inside & (np.searchsorted(borders_ns, sent_ns, side="right") % 2 == 1))
     rows = rows[np.argsort(sent_ns[rows], kind="stable")]
     sent_ns = sent_ns[rows]
@@ -59,10 +60,10 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     # The search starts with the longest span. If even the shortest span does not fit, the page shows no packets,
     # because a part of them would be an arbitrary selection.
     for before_s, after_s in SPANS_S:
-        begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
+        begins, ends = _windows(centres_ns, before_s, after_s, run.end_ns)
         # The windows of all changes have the same length, so that a reader can compare changes.
         kept, begins, ends = _within(tables.packets, rows, sent_ns, begins, ends)
-        table = _columns(source, kept.assign(path_id=path_id.iloc[kept.index]))
+        table = _columns(run, kept.assign(path_id=path_id.iloc[kept.index]))
         # Only the size of the times and flags is measured, because the other columns consist of long sequences of equal
         # values. Each span is tried, because the run determines how well the times compress.
         if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:
@@ -126,11 +127,11 @@ def _within(
     return kept, full[some].astype("int64"), ends[some]
 
 
-def _columns(source: Source, packets: pd.DataFrame) -> dict[str, np.ndarray]:
+def _columns(run: Run, packets: pd.DataFrame) -> dict[str, np.ndarray]:
     """Columns of the packets as whole numbers, with times in ticks."""
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
-    sent = source.ticks(sent_ns)
-    received = floats(packets["received_ns"]) // source.tick_ns
+    sent = ticks(run, sent_ns)
+    received = floats(packets["received_ns"]) // tick_ns(run)
     # A difference of two ticks is used instead of a converted difference. The sum of `sent` and `took` is then exactly
     # the tick of the arrival.
     took = np.where(np.isfinite(received), received - sent, MISSING)

@@ -12,7 +12,6 @@ from leowarp.base import plainfiles
 from leowarp.base.pagepolicy import policy_tag
 from leowarp.results.run import Run
 from leowarp.view.document import document, title
-from leowarp.view.source import Source
 
 FILE = "view.html"
 """Name of the page's file, which is stored beside the report of a run."""
@@ -44,8 +43,8 @@ def page(runs: Sequence[Run | Path | str]) -> str:
     Returns: HTML including script, style and data.
     """
     script, style = built("page.js"), built("page.css")
-    sources = [Source(run) for run in runs]
-    name = html.escape(title(sources))
+    opened = [run if isinstance(run, Run) else Run(run, complete=False) for run in runs]
+    name = html.escape(title(opened))
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">\n'
@@ -55,7 +54,7 @@ def page(runs: Sequence[Run | Path | str]) -> str:
         f"<title>{name}</title>\n<style>{style}</style></head>\n"
         '<body><main id="page"><p id="loading">Reading the run...</p></main>\n'
         "<noscript>This page draws with JavaScript, all of which it holds itself.</noscript>\n"
-        f'<script type="application/octet-stream" id="data">{document(sources)}</script>\n'
+        f'<script type="application/octet-stream" id="data">{document(opened)}</script>\n'
         f"<script>{script}</script></body></html>\n"
     )
 

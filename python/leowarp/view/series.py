@@ -11,9 +11,10 @@ import pandas as pd
 from leowarp.media.mobile import realisation_of
 from leowarp.metrics import DATA, flow_bbr_modes, goodput, path_queues
 from leowarp.metrics.inputs.tables import floats
+from leowarp.results.run import Run
 from leowarp.scenario.schema import Mobile
+from leowarp.view.clock import Names, ticks
 from leowarp.view.container import Arrays
-from leowarp.view.source import Names, Source
 
 # Length of the trace's bins. A finer grid would not show more detail.
 STEP_NS = 50_000_000
@@ -25,14 +26,14 @@ MOST_QUEUE_ROWS = 400_000
 MOST_DROPS = 200_000
 
 
-def step_ns_of(source: Source) -> int:
+def step_ns_of(run: Run) -> int:
     """Step of the grid: a multiple of 50 ms, which is the length of the trace's bins."""
     # A flow has at most 8 rows (`flow_rows`), so this is the limit of values per row.
-    steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(source.plan.flows), 1)))
-    return STEP_NS * max(1, -(-source.end_ns // (STEP_NS * steps)))
+    steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(run.observed_plan.flows), 1)))
+    return STEP_NS * max(1, -(-run.end_ns // (STEP_NS * steps)))
 
 
-def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
+def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
     """Rows of one flow. A TCP flow has goodput, RTT, window and queue of its path; every flow has late, lost and
     retransmitted packets.
 
@@ -41,22 +42,22 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
         of `BBR_MODES`; only for BBR) and `queue_pkts` (packets waiting on all links of the path). Every flow has
         `late_pkts`, `lost_pkts`, `again_pkts` (data, by sending time). Values that the run did not record are left out.
     """
-    grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
-    flow, tables = source.plan.flows[number], source.tables
+    grid_ns = np.arange(0, run.end_ns, step_ns, dtype="int64")
+    flow, tables = run.observed_plan.flows[number], run.tables
     rows: dict[str, np.ndarray] = {}
     if flow.kind == "tcp" and tables.has("sockets"):
         samples = tables.of_flow("sockets", number)
         t_ns = samples["t_ns"].to_numpy(dtype="int64")
-        rows["goodput_kbps"] = _goodput_kbps(source, number, step_ns, len(grid_ns))
+        rows["goodput_kbps"] = _goodput_kbps(run, number, step_ns, len(grid_ns))
         # A sample counts for the step that contains it.
         rows["srtt_us"] = _last(t_ns, floats(samples["srtt_us"]), step_ns, len(grid_ns))
         rows["cwnd_pkts"] = _last(t_ns, floats(samples["cwnd_pkts"]), step_ns, len(grid_ns))
         mode = flow_bbr_modes(flow, samples)
         if np.isfinite(mode).any():
             rows["bbr_mode"] = _last(t_ns, mode, step_ns, len(grid_ns))
-    if tables.has("links") and source.plan.observe.queues_ns is not None:
+    if tables.has("links") and run.plan.observe.queues_ns is not None:
         waiting = np.zeros(len(grid_ns))
-        for in_force, pkts in path_queues(tables, (flow.source, flow.destination), source.end_ns, grid_ns):
+        for in_force, pkts in path_queues(tables, (flow.source, flow.destination), run.end_ns, grid_ns):
             waiting[in_force] += pkts[in_force]
         rows["queue_pkts"] = waiting
     if tables.has("bins"):
@@ -70,13 +71,13 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
     return {name: arrays.integers(values) for name, values in rows.items()}
 
 
-def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
+def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
     """Each probe of a ping or UDP flow: sending time, and one-way or round-trip time (missing: the probe was lost).
 
     Returns: `sent` (ticks), `took_us`, `is_round_trip`. For UDP flows, and for ping flows without any reply, the time
         is one-way. If there are very many probes, only every n-th is included.
     """
-    echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
+    echoes = run.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
     # Means would instead hide the spikes that pings are meant to show.
     if len(echoes) > MOST_STEPS:
         echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
@@ -85,16 +86,16 @@ def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
     # Replies show that times are round trips; UDP probes never have replies.
     arrived = back if np.isfinite(back).any() else floats(echoes["received_ns"])
     return {
-        "sent": arrays.instants(source.ticks(sent_ns)),
+        "sent": arrays.instants(ticks(run, sent_ns)),
         "took_us": arrays.integers((arrived - sent_ns) / 1e3),
         "is_round_trip": bool(np.isfinite(back).any()),
     }
 
 
-def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.ndarray:
+def _goodput_kbps(run: Run, number: int, step_ns: int, steps: int) -> np.ndarray:
     """In-order goodput of each step in kbit/s, of shape (steps,); nan where unknown."""
     values = np.full(steps, np.nan)
-    found = goodput(source.tables, number, "in_order", step_ns)
+    found = goodput(run.tables, number, "in_order", step_ns)
     place = found["t_ns"].to_numpy(dtype="int64") // step_ns
     kept = place < steps
     values[place[kept]] = found["goodput_bps"].to_numpy()[kept] / 1e3
@@ -111,13 +112,13 @@ def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.n
     return values
 
 
-def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
+def queues_of(run: Run, arrays: Arrays) -> dict[str, Any]:
     """Number of packets waiting in each direction of a link over time. If a series is long, only the maximum of each
     step is included.
 
     In `steps` and `pkts`, directions follow one another; `rows` has the number of entries of each.
     """
-    links = source.tables.links
+    links = run.tables.links
     step_ns = 1
     if len(links) > MOST_QUEUE_ROWS:
         step_ns = STEP_NS * (1 + len(links) // MOST_QUEUE_ROWS)
@@ -129,7 +130,7 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
             frame = frame.groupby(frame["t"] // step_ns * step_ns)["pkts"].max().rename_axis("t").reset_index()
         directions.append(int(direction))
         counts.append(len(frame))
-        t_ns.append(np.diff(source.ticks(frame["t"]), prepend=0))
+        t_ns.append(np.diff(ticks(run, frame["t"]), prepend=0))
         pkts.append(frame["pkts"].to_numpy())
     return {
         "directions": arrays.integers(np.array(directions, dtype="int64")),
@@ -140,15 +141,15 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
+def links_of(run: Run, names: Names) -> list[dict[str, Any]]:
     """Each direction of a link: its ends, its limit, and its totals over the run.
 
     Returns: One entry per direction, in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`,
         and totals of the run in packets. null: unknown, as with netem.
     """
-    tables = source.tables
+    tables = run.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}
-    limits = _limits(source)
+    limits = _limits(run)
     found = []
     for number, (a, b, kind) in enumerate(tables.directions):
         row = totals.get(number)
@@ -162,9 +163,9 @@ def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
     return found
 
 
-def _limits(source: Source) -> dict[tuple[str, str], int | None]:
+def _limits(run: Run) -> dict[tuple[str, str], int | None]:
     """Maximum number of packets that may wait in each direction; None if there is no limit."""
-    timeline = source.tables.timeline
+    timeline = run.tables.timeline
     limits: dict[tuple[str, str], int | None] = {}
     if "limit_pkts" not in timeline:
         return limits
@@ -179,29 +180,29 @@ def _limits(source: Source) -> dict[tuple[str, str], int | None]:
     return limits
 
 
-def drops_of(source: Source, arrays: Arrays) -> dict[str, Any]:
+def drops_of(run: Run, arrays: Arrays) -> dict[str, Any]:
     """Packets dropped on links: time, place and cause. If there are very many drops, only the first ones are included.
 
     Drops that happened outside of links (no route, unknown) are left out, because the drawing has no place for them.
     """
-    drops = source.tables.drops
+    drops = run.tables.drops
     kept = drops[drops["direction"].notna().to_numpy()].sort_values("t_ns", kind="stable").iloc[:MOST_DROPS]
     return {
-        "t": arrays.instants(source.ticks(kept["t_ns"])),
+        "t": arrays.instants(ticks(run, kept["t_ns"])),
         "direction": arrays.integers(floats(kept["direction"])),
         "cause": arrays.small(floats(kept["cause"])),
         "of": len(drops),
     }
 
 
-def fading_of_run(source: Source, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
+def fading_of_run(run: Run, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     """Received Es/N0 of a mobile channel, computed again from the plan: minimum and mean of each step, in 0.01 dB."""
-    mobile = source.plan.medium
+    mobile = run.plan.medium
     if not isinstance(mobile, Mobile):
         return None
     # The run does not store the power series. The plan and its seed reproduce the series exactly.
-    power = realisation_of(source.plan, mobile).until(source.end_ns).power
-    steps = -(-source.end_ns // step_ns)
+    power = realisation_of(run.plan, mobile).until(run.end_ns).power
+    steps = -(-run.end_ns // step_ns)
     place = np.arange(len(power.level_db)) * power.spacing_ns // step_ns
     # The end of the run may shorten the last step. Samples after the end belong to no step.
     place, level_db = place[place < steps], power.level_db[: int((place < steps).sum())] + mobile.snr_db

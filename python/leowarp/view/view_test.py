@@ -16,6 +16,7 @@ import pytest
 from leowarp import view
 from leowarp.base import layout
 from leowarp.ephemeris import ephemeris_of
+from leowarp.results.run import Run
 from leowarp.routes.links import isl_rule
 from leowarp.scenario import load, resolve
 from leowarp.view.container import MISSING, Arrays, compressed_bytes
@@ -24,7 +25,6 @@ from leowarp.view.load import MOST_ROWS
 from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.page import built
 from leowarp.view.sky import AFTER, BEFORE, sky_of
-from leowarp.view.source import Source
 from support.policies import demand_policy
 from support.synthetic.bbr import MODES_NS, write_synthetic_bbr
 from support.synthetic.run import CHANGES_NS, write_synthetic_run
@@ -62,7 +62,7 @@ def run_dir(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(run_dir):
-    return unpacked(document([Source(run_dir)]))["runs"][0]
+    return unpacked(document([Run(run_dir, complete=False)]))["runs"][0]
 
 
 def test_arrays_come_back_as_they_went():
@@ -127,7 +127,7 @@ def test_positions_are_those_of_the_ephemeris(tmp_path, preset, t_s):
 
 @pytest.mark.slow
 def test_links_between_satellites_are_those_of_the_rule_at_every_update(run, run_dir):
-    plan = Source(run_dir).plan
+    plan = Run(run_dir, complete=False).plan
     sky, links = ephemeris_of(plan), run["sky"]["links"]
     rule = isl_rule(plan, sky)
     for update in range(6):
@@ -177,23 +177,23 @@ def whole_packets(source):
 
 
 def test_a_page_without_stored_packets_has_none(run_dir):
-    source = Source(run_dir)
-    source.run.tables = dataclasses.replace(source.tables, packets=whole_packets(source).iloc[:0])
+    source = Run(run_dir, complete=False)
+    source.tables = dataclasses.replace(source.tables, packets=whole_packets(source).iloc[:0])
     assert packets_of(source, Arrays()) is None
 
 
 def test_a_run_that_ended_before_its_first_change_shows_its_beginning(run_dir, monkeypatch):
     monkeypatch.setattr("leowarp.view.packets.both_ways_ns", lambda tables, pair: np.array([2**50]))
-    assert len(packets_of(Source(run_dir), Arrays())["windows"]) == 1
+    assert len(packets_of(Run(run_dir, complete=False), Arrays())["windows"]) == 1
 
 
 @pytest.mark.slow
 def test_packets_take_the_room_that_there_is(run_dir):
-    source = Source(run_dir)
+    source = Run(run_dir, complete=False)
     packets = whole_packets(source)
     # This run's delays are constant and would take almost no space, so noise is added.
     noise_ns = np.random.default_rng(1).integers(0, 5_000_000, len(packets))
-    source.run.tables = dataclasses.replace(
+    source.tables = dataclasses.replace(
         source.tables, packets=packets.assign(received_ns=packets["received_ns"] + noise_ns)
     )
     found = [packets_of(source, Arrays(), 4**power) for power in range(10, -1, -1)]
@@ -230,10 +230,10 @@ def loads_bytes(rows):
 
 
 def test_loads_of_many_rows_are_told_in_longer_steps(run_dir, monkeypatch):
-    whole = unpacked(document([Source(run_dir)]))["runs"][0]["load"]
+    whole = unpacked(document([Run(run_dir, complete=False)]))["runs"][0]["load"]
     assert (whole["step_s"], whole["rows"].sum()) == (1.0, len(whole["steps"]))
     monkeypatch.setattr("leowarp.view.load.MOST_ROWS", 200)
-    fewer = unpacked(document([Source(run_dir)]))["runs"][0]["load"]
+    fewer = unpacked(document([Run(run_dir, complete=False)]))["runs"][0]["load"]
     assert fewer["step_s"] > 1
     assert len(fewer["steps"]) <= 200
     assert fewer["run"]["directions"].tolist() == whole["run"]["directions"].tolist()
@@ -253,7 +253,7 @@ def test_a_run_of_an_older_version_has_a_page(tmp_path):
     for name, columns in newer.items():
         path = old / layout.TRACE / f"{name}.parquet"
         pq.write_table(pq.read_table(path).drop_columns(list(columns)), path)
-    found = unpacked(document([Source(old)]))["runs"][0]
+    found = unpacked(document([Run(old, complete=False)]))["runs"][0]
     assert found["queues"]["pkts"].tolist() == [15, 0]
     # The table lacks the bytes per flow, like that of an older version. The utilisation of links is then unknown, and
     # not 0.
@@ -267,7 +267,7 @@ def test_names_are_cut_and_made_visible():
 
 
 def test_a_flow_has_its_name_and_bbr_its_mode(run, tmp_path):
-    found = unpacked(document([Source(write_synthetic_bbr(tmp_path / "bbr"))]))["runs"][0]
+    found = unpacked(document([Run(write_synthetic_bbr(tmp_path / "bbr"), complete=False)]))["runs"][0]
     (flow,) = found["flows"]
     assert flow["name"] == "upload"
     words = [found["bbr_modes"][number] for number in flow["rows"]["bbr_mode"]]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from leowarp.metrics import flow_pairs, pair_routes, route_changes
+from leowarp.results.run import Run
 from leowarp.scenario.schema import Access, Plan
+from leowarp.view.clock import Names, station_pairs, ticks
 from leowarp.view.container import Arrays
-from leowarp.view.source import Names, Source
 
 MOST_REFRESHES = 5_000
 """Maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond; in
@@ -23,7 +24,7 @@ CHANGE_COUNTS = (
 )  # fmt: skip
 
 
-def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
+def pairs_of(run: Run, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
     """For each ordered pair of stations: its different paths, and for each time the valid path with its delays.
 
     A path has `nodes` (numbers), `links` (numbers of directions, -1: none) and `drawn` (nodes through which it is drawn
@@ -33,13 +34,12 @@ def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any
         index `path` in `paths` (-1: none) is valid, with `delays_us`, one value per link of the path. `left_us` has the
         delays of the abandoned path's links at each change from one path to another.
     """
-    return [_pair(source, pair, names, arrays) for pair in source.pairs]
+    return [_pair(run, pair, names, arrays) for pair in station_pairs(run)]
 
 
-def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
-    """The data of one pair in `pairs_of`."""
-    routes = pair_routes(source.tables, pair)
-    paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), source.end_ns]
+def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
+    routes = pair_routes(run.tables, pair)
+    paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), run.end_ns]
     distinct: dict[tuple[tuple[str, ...], int | None], int] = {}
     t_ns, places = [np.zeros(0, dtype="int64")], [np.zeros(0, dtype="int64")]
     delays_ns, left_ns = [np.zeros(0)], [np.zeros(0)]
@@ -54,12 +54,12 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             place = distinct.setdefault(identity, len(distinct))
             # The number of times is divided among the paths. In a run with many changes, each path's delays are
             # therefore listed less often.
-            at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
+            at_ns, of_links_ns = _delays(run, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
         # `left_ns` has values only for a change between two paths: without an earlier path, no packets can still be
         # under way on it.
         if before >= 0 <= place != before:
-            left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
+            left_ns.append(_delays_left(run, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
         places.append(np.full(len(at_ns), place))
         before = place
@@ -70,12 +70,12 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             {
                 "id": number,
                 "nodes": [names(node) for node in path],
-                "links": [_direction(source, link) for link in source.tables.links_of(path)],
-                "drawn": [names(node) for node in _drawn(source.plan, path)],
+                "links": [_direction(run, link) for link in run.tables.links_of(path)],
+                "drawn": [names(node) for node in _drawn(run.observed_plan, path)],
             }
             for path, number in distinct
         ],
-        "t": arrays.instants(source.ticks(np.concatenate(t_ns))),
+        "t": arrays.instants(ticks(run, np.concatenate(t_ns))),
         "path": arrays.integers(np.concatenate(places)),
         "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
         # Values for each path that another path replaces, at the time of the replacement.
@@ -83,9 +83,7 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
     }
 
 
-def _delays(
-    source: Source, path: tuple[str, ...], from_ns: int, until_ns: int, most: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Times at which the delays of a path's links change, and the links' delays at each of these times.
 
     Returns at_ns: int array of shape (k,). The first time is `from_ns`. If there would be more than `most` times, it is
@@ -93,46 +91,44 @@ def _delays(
     Returns delays_ns: float array of shape (k * links,). The values of all links at the first time come first, followed
         by those at the second time.
     """
-    taken = source.tables.links_of(path)
+    taken = run.tables.links_of(path)
     instants = [np.array([from_ns])]
     for a, b in taken:
-        when = source.links.delay_instants_ns(a, b)
-        if not source.links.has_channel(a, b):
+        when = run.link_values.delay_instants_ns(a, b)
+        if not run.link_values.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
     # Either all times are listed or only one. If some were missing, delays would seem constant between the listed
     # times.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
-        np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
-        if source.links.has_channel(*link)
-        else source.links.delay_ns(*link, at_ns)
+        np.full(len(at_ns), _delay_ns(run, link, from_ns, from_ns, until_ns))
+        if run.link_values.has_channel(*link)
+        else run.link_values.delay_ns(*link, at_ns)
         for link in taken
     ]
     return at_ns, np.array(of_links).reshape(len(taken), len(at_ns)).T.ravel()
 
 
-def _delays_left(
-    source: Source, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int
-) -> np.ndarray:
+def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
     """Delays of a path's links at the time at which another path replaces it."""
-    links = source.tables.links_of(before)
+    links = run.tables.links_of(before)
     # Links that both paths use (links of an access link or a mobile channel) already have the delays of the new path,
     # so the time just before is used.
-    held_ns = at_ns - (links == source.tables.links_of(after))
-    return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
+    held_ns = at_ns - (links == run.tables.links_of(after))
+    return np.array([_delay_ns(run, link, held_ns, since_ns, at_ns) for link in links])
 
 
-def _delay_ns(source: Source, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
+def _delay_ns(run: Run, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
     """Delay of a link at a time. The delay of a channel varies continuously, so its minimum over the span is used."""
-    if source.links.has_channel(*link):
-        return source.links.base_delay_ns(*link, from_ns, until_ns)
-    return float(source.links.delay_ns(*link, at_ns))
+    if run.link_values.has_channel(*link):
+        return run.link_values.base_delay_ns(*link, from_ns, until_ns)
+    return float(run.link_values.delay_ns(*link, at_ns))
 
 
-def _direction(source: Source, link: tuple[str, str]) -> int:
+def _direction(run: Run, link: tuple[str, str]) -> int:
     """Number of a link's direction; -1 if the run has no such link."""
-    found = source.tables.direction_of(*link)
+    found = run.tables.direction_of(*link)
     return -1 if found is None else found
 
 
@@ -147,20 +143,20 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
     return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
 
 
-def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
+def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
     """Route changes of each pair that sends data, in chronological order. The counts are those of the table of route
     changes.
 
     Returns: Arrays with one value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
         `delay_after_us`, and each of `CHANGE_COUNTS`. Missing values are unknown.
     """
-    pairs = flow_pairs(source.plan.flows)
-    found = route_changes(source.tables, pairs, source.end_ns, links=source.links)
-    numbers = {pair: number for number, pair in enumerate(source.pairs)}
+    pairs = flow_pairs(run.observed_plan.flows)
+    found = route_changes(run.tables, pairs, run.end_ns, links=run.link_values)
+    numbers = {pair: number for number, pair in enumerate(station_pairs(run))}
     of_pair = [numbers[pair] for pair in zip(found["source"], found["destination"], strict=True)]
     counts = {name: arrays.integers(found[name].to_numpy(dtype="float64", na_value=np.nan)) for name in CHANGE_COUNTS}
     return {
-        "t": arrays.instants(source.ticks(found["t_ns"])),
+        "t": arrays.instants(ticks(run, found["t_ns"])),
         "pair": arrays.integers(np.array(of_pair, dtype="int64")),
         "delay_before_us": arrays.integers(_us(found["delay_before_ns"])),
         "delay_after_us": arrays.integers(_us(found["delay_after_ns"])),

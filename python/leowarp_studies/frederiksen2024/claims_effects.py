@@ -221,7 +221,7 @@ def events_are_frequent(sample: Sample) -> Outcome:
     CUBIC.
 
     "Frequent" means two things here: one such change in two minutes (every fourth update of the routes), and a quarter
-    of the changes. Results for one such change per minute and for half of the changes are also listed. The baseline's
+    of the changes. Results for one such change per minute, and for half of the changes, are also listed. The baseline's
     number (README.md) was known when the thresholds were chosen.
 
     Returns: Numbers by run: `events`, `events_per_minute`, `of_changes_ratio`.

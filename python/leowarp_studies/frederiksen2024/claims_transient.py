@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.report import RunView
+from leowarp import Run
 from leowarp.study.claim import Claim, Outcome, Sample, holds_if
 from leowarp_studies.frederiksen2024 import evidence as ev
 from leowarp_studies.frederiksen2024.evidence import NAMES
@@ -42,7 +42,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
     changes, still = {}, {}
     for slug in ALGORITHMS:
         run = sample[slug]
-        depth = run.metrics.recoveries.loc[run.metrics.recoveries["flow"] == run.main_flow, "depth_ratio"].dropna()
+        depth = run.numbers.recoveries.loc[run.numbers.recoveries["flow"] == run.main_flow, "depth_ratio"].dropna()
         changes[slug] = len(depth)
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
@@ -51,10 +51,10 @@ def drops_after_changes(sample: Sample) -> Outcome:
         # reordering causes any fall.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
         # `changes` and `recoveries` both contain the instant of each change, so the tables are joined on it.
-        rows = run.metrics.recoveries[run.metrics.recoveries["t_ns"].isin(lossless)]
+        rows = run.numbers.recoveries[run.numbers.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
-        instants_ns = np.arange(ev.SKIP_NS, control.metrics.end_ns - 2000 * MS, 5000 * MS)
+        instants_ns = np.arange(ev.SKIP_NS, control.end_ns - 2000 * MS, 5000 * MS)
         # Even in a trial, a control is much longer than 15 s. Without instants, the changes cannot be compared with
         # anything.
         still[slug] = ev.falls_after(control, "in_order", instants_ns) / max(len(instants_ns), 1)
@@ -294,7 +294,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         + f"its pacing is above the links' rate in the probing phase (gain 1.25) only, {over:.0%} of the time; "
         + f"median estimate of the smallest RTT {ev.median(samples['bbr_min_rtt_us']) / 1e3:.1f} ms, "
         + "propagation there and "
-        + f"back {2 * run.metrics.summary['path_delay_min_ns'] / 1e6:.1f} ms at least",
+        + f"back {2 * run.numbers.summary['path_delay_min_ns'] / 1e6:.1f} ms at least",
     )
 
 
@@ -362,13 +362,13 @@ def filter_overshoots(sample: Sample) -> Outcome:
     )  # fmt: skip
 
 
-def _rtt_around(run: RunView) -> pd.DataFrame:
+def _rtt_around(run: Run) -> pd.DataFrame:
     """Smoothed RTT around each change with late packets.
 
     Returns: A row per change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s),
         `after` (last sample within 5 s), all in ms; `again_pkts` (retransmissions after the change).
     """
-    frame = run.metrics.srtt[run.main_flow]
+    frame = run.numbers.srtt[run.main_flow]
     t_ns, value = frame["t_ns"].to_numpy(), frame["srtt_us"].to_numpy() / 1e3
     rows = []
     changes = ev.disturbed(run)
@@ -381,7 +381,7 @@ def _rtt_around(run: RunView) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["before", "min", "max", "after", "again_pkts"])
 
 
-def _median_of(run: RunView, column: str) -> float:
+def _median_of(run: Run, column: str) -> float:
     """Median of a column of the route changes with late packets."""
     return ev.median(ev.disturbed(run)[column])
 

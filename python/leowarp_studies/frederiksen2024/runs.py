@@ -177,7 +177,7 @@ CONDITIONS = (
         ALGORITHMS, STAGGERED, EMULATOR, controls_of="emulator",
     ),
 )  # fmt: skip
-"""Conditions in the order of tables. The first one decides a claim's verdict."""
+"""Conditions in the order of tables. The first condition decides a claim's verdict."""
 STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}

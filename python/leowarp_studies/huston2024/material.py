@@ -10,11 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import HostError
+from leowarp import HostError, Run
 from leowarp.guest.building.kernel import is_built
 from leowarp.guest.building.shelf import kernel_of
-from leowarp.report import RunView
-from leowarp.report.view import kernel_name
+from leowarp.report.rules import kernel_name
 from leowarp.study import Making, Material, Section
 from leowarp.study import parts as study_parts
 from leowarp.study.parts import Part
@@ -167,8 +166,8 @@ def _sections(
     return sections
 
 
-def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures. If all runs of a group failed, it is left out.
+def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
+    """Inputs of claims and figures. A group is left out if all its runs failed.
 
     Returns frames: `flood` (sending pattern -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
         `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
@@ -232,7 +231,7 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return found
 
 
-def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list[Trace]]:
+def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Trace]]:
     """Traces by condition. The result is empty unless every condition has traces, because claims compare conditions."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
@@ -240,11 +239,11 @@ def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list
     return traces if set(questions.conditions()) <= set(traces) else {}
 
 
-def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
+def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
     """Rows of kept runs with their directories, sorted by seed."""
     # Sorting makes figures show the same session whatever the row order of the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
-    return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
+    return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:

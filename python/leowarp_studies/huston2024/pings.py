@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leowarp import Run
 from leowarp.metrics import Probes, probes
-from leowarp.report import RunView
 from leowarp.timeline.recordings import Measurement, Schedule, describe
 
 S = 1_000_000_000
@@ -46,12 +46,12 @@ class Pings:
         return delay_ns[~np.isnan(delay_ns)] / MS
 
 
-def pings_of(run: RunView) -> Pings:
+def pings_of(run: Run) -> Pings:
     """Probes and reconfigurations of a kept run's first ping flow."""
     flow = run.probe_flows[0]
-    plan, changes = run.plan.flows[flow], run.metrics.route_changes
+    plan, changes = run.observed_plan.flows[flow], run.numbers.route_changes
     mine = changes[(changes["source"] == plan.source) & (changes["destination"] == plan.destination)]
-    end_ns = run.metrics.end_ns
+    end_ns = run.end_ns
     return Pings(
         int(run.plan.run.seed), probes(run.tables, flow, end_ns), np.sort(mine["t_ns"].to_numpy(dtype="int64")), end_ns
     )

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp import ScenarioError
+from leowarp import Run, ScenarioError
 from leowarp.base.units import TIME
-from leowarp.report import RunView
 from leowarp.study import parts as study_parts
 from leowarp.study.parts import Part
 from leowarp.timeline.recordings import Measurement, Schedule, describe, read_capacity
@@ -177,9 +176,7 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
     return Part(name, why, made, len(variants) * len(starts), lambda values, seed: values["run.start"] in few)
 
 
-def frames(
-    recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path
-) -> tuple[dict[str, Any], RunView | None]:
+def frames(recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
     """Data sets by the names that claims use. The column `seed` has the number of the window, and the only preset is
     called peak.
 
@@ -191,7 +188,7 @@ def frames(
     views = []
     for name in (SESSIONS, BBR3_SESSIONS):
         for row in numbered.get(name, pd.DataFrame()).to_dict("records"):
-            views.append(RunView(folder / name / "runs" / row["run_id"]))
+            views.append(Run(folder / name / "runs" / row["run_id"], complete=False))
             trace = trace_of(
                 views[-1], link=LINK, changes_ns=recording.changes_ns(int(row["start_ns"])), seed=row["seed"]
             )

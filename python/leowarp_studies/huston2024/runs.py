@@ -46,8 +46,8 @@ NEW_SEEDS = 10
 interval of the median goes from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""The study's flood ping lasted 380 s. Here, a run sends 1,800 pings, one per second. With a loss of 1 to 2 %, 18 to 36
-of these pings are lost."""
+"""The study's flood ping lasted 380 s. A run of leowarp sends 1,800 pings, one per second. With a loss of 1 to 2 %, 18
+to 36 of these pings are lost."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"

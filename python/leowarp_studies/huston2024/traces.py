@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from leowarp import Run
 from leowarp.metrics import DATA, NEAR_NS, goodput, near
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
-from leowarp.report import RunView
 from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS
 
 HANDOVER_NS = NEAR_NS
@@ -125,7 +125,7 @@ ACCESS = ("gateway", "terminal")
 
 
 def trace_of(
-    run: RunView,
+    run: Run,
     bin_ns: int = BIN_NS,
     series: str = "in_order",
     *,
@@ -159,7 +159,7 @@ def trace_of(
     known = state[~np.isnan(state)]
     return Trace(
         seed=int(plan.run.seed if seed is None else seed),
-        end_s=run.metrics.end_ns / 1e9,
+        end_s=run.end_ns / 1e9,
         reconfigurations_s=changes_ns / 1e9,
         t_s=edges[:-1] / 1e9,
         goodput_bps=frame["goodput_bps"].to_numpy(),

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.report import RunView
-from leowarp.report.view import kernel_name
+from leowarp import Run
+from leowarp.report.rules import kernel_name
 from leowarp.study import Making, Material, Section
 from leowarp.study import parts as study_parts
 from leowarp_studies.tauran2018 import figures, results, runs, tables
@@ -90,7 +90,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     )
 
 
-def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
+def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
     """Inputs of claims and figures. An input is left out if a point that a claim needs is missing."""
     frames: dict[str, Any] = {}
     # Only traces of seed 1 can be read, because the traces of other sessions are not kept.
@@ -159,10 +159,10 @@ def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
     return sessions[sessions["snr_db"].isin(snrs_db) & (sessions["seed"] <= seeds)]
 
 
-def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
+def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
     """Rows of kept runs, with their directories."""
     good = rows[rows["status"] == "ok"]
-    return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
+    return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from leowarp import Run
 from leowarp.metrics import goodput
 from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.per_flow.acknowledgements import ack_waits
 from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
-from leowarp.report import RunView
 
 RTO_MIN_US = 200_000
 """TCP_RTO_MIN of Linux. The RTO is SRTT plus four times the RTT's variation, but at least SRTT plus this value
@@ -106,7 +106,7 @@ class Trace:
         return float(self.t_s[there[0]]) if len(there) else float("inf")
 
 
-def trace_of(run: RunView) -> Trace:
+def trace_of(run: Run) -> Trace:
     """Trace of the only flow of a kept run."""
     flow = run.main_flow
     samples = run.tables.of_flow("sockets", flow)

@@ -64,8 +64,8 @@ def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algori
     The cause of the first sample also states the result of the same test on every other TCP.
     """
     profile = frames.get("profile", PROFILES[0])
-    # One group has the study's 16,740 runs, and another the fourth algorithm of figure 8. Together they are the study's
-    # transfers.
+    # One group has the study's 16,740 runs, and another the fourth algorithm of figure 8. Both groups together are the
+    # study's transfers.
     every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
     parts, text, numbers = test(_lines(every, frames["path"], distributions, algorithms, profile))
     verdict = _verdict(parts)

@@ -19,8 +19,8 @@ NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah":
 Frames = Mapping[str, Any]
 """Data sets of the study by name (`material._frames`). A data set is missing if its runs are missing.
 
-`path` has the same content as `probes`. Claims about TCP use it, because samples of other TCPs have the path, but no
-probes."""
+`path` has the same content as `probes`. Claims about TCP use `path`, because samples of other TCPs have `path` but no
+`probes`."""
 
 
 def curve(

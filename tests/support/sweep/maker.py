@@ -2,8 +2,8 @@
 """Makes runs that boot no guest, records them, and behaves as their seed says.
 
 A file `seed-<N>` in the maker's folder sets the behaviour of the run with that seed: `fail`, `host`, `raise`, `kill` or
-`kill-once`. A file `most` holds the number of the last line of `made` whose run continues. Later runs wait until this
-number grows.
+`kill-once`. The runs up to a certain line of `made` continue; the file `most` holds the number of this line. Later runs
+wait until this number grows.
 """
 
 import os

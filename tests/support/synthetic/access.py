@@ -10,9 +10,9 @@ these lines:
 - Flow 0 is a ping from the dish every 100 ms. The ping's round trip is the delay up, the base delay down and the spike,
   without jitter (probes leave at even milliseconds). Lost probes: the probe at each change, the probe after the change
   at 27 s, and one at 35 s.
-- Flows 1 and 2 are TCP from the server. One sends a packet of 1448 bytes every 2 ms from 0 s on. The other flow sends a
-  packet every 6 ms from 10 s to 40 s, when it ends. Each packet is acknowledged when it arrives; ACKs take 10 ms. On
-  the link, flow 1 loses the packet sent 100 ms after each change except the last. At a full queue, flow 1 loses two
+- Flows 1 and 2 are TCP from the server. Flow 1 sends a packet of 1448 bytes every 2 ms from 0 s on. Flow 2 sends a
+  packet every 6 ms from 10 s to 40 s, when the flow ends. Each packet is acknowledged when it arrives; ACKs take 10 ms.
+  On the link, flow 1 loses the packet sent 100 ms after each change except the last. At a full queue, flow 1 loses two
   packets in a row at 50 s. Each lost packet is retransmitted 200 ms later.
 """
 

@@ -35,7 +35,8 @@ def one_way_ns(packets: pd.DataFrame) -> np.ndarray:
 
 
 def exact_round_trips(data: pd.DataFrame, back: pd.DataFrame) -> tuple[np.ndarray, int]:
-    """(round trip of each data packet that has one, number of data packets that arrived and have none).
+    """Two values: the round trip of each data packet that has an answer, and the number of data packets that arrived
+    without an answer.
 
     The answer to an arrived data packet is the first packet in the other direction that left at or after this arrival,
     and arrived.

@@ -49,15 +49,16 @@ def measured(
     """Scalars and histograms of one sequence of packets, numbered in order of sending; received_ns is nan for lost
     packets.
 
-    Valid only if no packet is displaced by more than the threshold. Such a packet counts as lost and shifts all others,
-    which only the RFC's algorithm handles.
+    Valid only if no packet is displaced by more than the threshold. A packet displaced by more would count as lost and
+    shift all other packets, which only the RFC's algorithm handles.
     """
     arrived = np.flatnonzero(~np.isnan(received_ns))
     arrivals = arrived[np.argsort(received_ns[arrived], kind="stable")]
     when_ns = received_ns[arrivals].astype("int64")
     late = _late(arrivals)
     extents = {place: place - first for place, first in late.items()}
-    # Each late packet ends a run of packets in order. The last, unfinished run counts only in `a` (RFC 4737, 4.6).
+    # Each late packet ends a run of packets in order. The last, unfinished run counts only in `a`, the number of
+    # packets in order (RFC 4737, 4.6).
     runs, in_order = np.diff([-1, *sorted(late)]) - 1, len(arrivals) - len(late)
     breaks = sorted(set(late.values()))
     ns = [int(when_ns[place]) for place in breaks]

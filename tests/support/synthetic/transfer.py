@@ -28,9 +28,9 @@ _LOST = st.tuples(st.none(), st.none() | _ANY_MS)
 def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
     """Packets of a transfer in order of sending; at least one first transmission arrives.
 
-    is_told: Whether the receiver's capture can distinguish retransmissions from overtaken originals. If so, no
-        retransmission overtakes its original, and the packet after a lost packet arrives before the retransmission. If
-        not, any packet may overtake any other.
+    is_told: Whether the receiver's capture can distinguish retransmissions from overtaken originals. If the capture
+        can, no retransmission overtakes its original, and the packet after a lost packet arrives before the
+        retransmission. If the capture cannot, any packet may overtake any other.
     Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing: lost), `is_retransmission`,
         `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`; late packets and extents as the guest counts them, among
         all packets.

@@ -71,7 +71,6 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
 
 
 def _say_skipped(skipped: list[Skip]) -> None:
-    """Print one line on stderr about skipped packets, if there are any."""
     from leowarp import reordering
     from leowarp.cli.output import note
 
@@ -116,7 +115,6 @@ def _seconds(flow: Flow) -> str | None:
 
 
 def _print_tables(measured: Measured, file: str) -> None:
-    """Print all metrics of a sequence: scalars, then RD, RBD and n-reordering."""
     from leowarp.cli.output import print_table
 
     result = measured.reordering
@@ -206,12 +204,10 @@ def _text(value: Any) -> str | None:
 
 
 def _name(file: str) -> str:
-    """Name of the file for titles."""
     return "standard input" if file == "-" else Path(file).name
 
 
 def _flow_text(flow: Flow) -> str:
-    """Text about a flow: its number, ends and protocol."""
     from leowarp.reordering.captures import described
 
     return f"flow {described(flow)}"

@@ -110,7 +110,6 @@ def _print_satellites(frame: pd.DataFrame, top: int, by: Order) -> None:
 
 
 def _drops(few: pd.DataFrame) -> dict[str, list[str | None]]:
-    """Drops by cause, as a text column per cause."""
     names = {"queue": "dropped: queue full", "loss": "lost on the link", "down": "lost: link down"}
     return {name: _numbers(few[f"dropped_{cause}_pkts"], 1, 0) for cause, name in names.items()}
 

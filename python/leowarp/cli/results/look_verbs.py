@@ -238,6 +238,7 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
     option: The option as typed: ``--at``.
     Raises ScenarioError if the text is not a value of this quantity.
 
+    >>> from leowarp.base import units
     >>> parsed(units.TIME, "--at", "5 s")
     5000000000
     """

@@ -58,11 +58,12 @@ def show(
     if of_links and (metrics or all_):
         raise ScenarioError("--metrics and --links are two tables", hint="ask for one, then for the other")
     if again:
+        from leowarp import metrics as metrics_of
         from leowarp import trace
 
         # The trace does not contain the cost of the run, so the costs are taken from the manifest.
         costs = opened.manifest["costs"]
-        numbers = opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
+        numbers = metrics_of.metrics(opened.tables, opened.plan).with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
         # The manifest has the sha256 of every file, including the files written here.
         with trace.relisted(opened.path):
             numbers.write(opened.path)

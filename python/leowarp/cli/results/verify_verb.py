@@ -95,7 +95,6 @@ def verify(
 
 
 def _print_files(path: Path, found: Files) -> None:
-    """Print the files that differ from the manifest."""
     from leowarp.cli.output import print_table
 
     wrong = list(found.wrong.items())
@@ -107,7 +106,6 @@ def _print_files(path: Path, found: Files) -> None:
 
 
 def _print_second_run(name: str, again: SecondRun) -> None:
-    """Print the result for each stage, and the differences."""
     from leowarp.cli.output import note, print_table
 
     rows = [(stage.stage, len(stage.files), stage.verdict) for stage in again.stages]
@@ -125,7 +123,6 @@ def _print_second_run(name: str, again: SecondRun) -> None:
 
 
 def _print_left_out(kind: str) -> None:
-    """Print the parts that are not compared or only reported."""
     from leowarp.cli.output import print_table
     from leowarp.verification.stages import left_out
 
@@ -172,7 +169,6 @@ def _print_json(kind: str, path: Path, found: Files, runs: Mapping[str, SecondRu
 
 
 def _told(again: SecondRun) -> dict[str, Any]:
-    """The results of a second run as a value for JSON."""
     from leowarp.verification.verdicts import first_difference
 
     differs = first_difference(again.stages)

@@ -124,10 +124,7 @@ def level_rows(channel: MobileChannel) -> list[Row]:
 def fade_rows(channel: MobileChannel) -> list[Row]:
     """Rows about fades: for each level, its Es/N0, crossings per second and mean duration of a fade.
 
-    Returns
-    -------
-    list of (level, Es/N0, crossings per second, mean duration)
-        One row for each of `FADE_LEVELS_DB` that the statistics have; the duration is None if there was no fade.
+    Returns: One row for each of `FADE_LEVELS_DB` that the statistics have; the duration is None if there was no fade.
     """
     by_level: dict[float, dict[str, Any]] = {}
     for row in channel.statistics.to_pylist():

@@ -194,7 +194,6 @@ def _schedule_lines(description: Description) -> dict[str, str]:
 
 
 def _confidence_lines(description: Description) -> dict[str, str]:
-    """Confidence in the reconfigurations, their alternatives, and the evidence of each test."""
     finding = description.finding
     if finding is None:
         return {}
@@ -278,7 +277,6 @@ def _loss_lines(description: Description) -> dict[str, str]:
 
 
 def _table_loss_lines(loss: Loss) -> dict[str, str]:
-    """Loss of a table with a share of lost packets over time."""
     values = {"lost, over time": _percent(loss.over_time_ratio)}
     if loss.over_time_up_ratio is not None:
         values = {"lost down, over time": values["lost, over time"],

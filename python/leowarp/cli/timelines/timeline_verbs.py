@@ -85,8 +85,6 @@ def show(
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
-    """Print the random values for each slot of an access link that begins within the time span, and for the slot that
-    is valid at its beginning."""
     from leowarp.cli.output import print_table
 
     # The slot that is valid at --from began earlier, and its values apply to packets at --from.

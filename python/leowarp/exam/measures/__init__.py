@@ -21,13 +21,9 @@ from leowarp.results.run import Run
 class Measure:
     """A measure.
 
-    Attributes
-    ----------
-    function : callable
-        `function(run, **arguments) -> Measured`. If the function has an argument `control`, it compares the run with a
-        second run.
-    quantity : Quantity
-        Quantity in whose units limits are written. `Measured.value` is in the quantity's base unit.
+    function: `function(run, **arguments) -> Measured`. If the function has an argument `control`, it compares the run
+        with a second one.
+    quantity: Quantity in whose units limits are written. `Measured.value` is in the quantity's base unit.
     """
 
     function: Callable[..., Measured]
@@ -52,20 +48,14 @@ class Measure:
     def of(self, run: Run, control: Run | None, arguments: Mapping[str, Any]) -> Measured:
         """Measure a run.
 
-        Parameters
-        ----------
-        arguments : mapping
-            Arguments as `parsed` returns them.
+        arguments: Arguments as `parsed` returns them.
         """
         return self.function(run, **arguments, **({"control": control} if self.has_control else {}))
 
     def parsed(self, written: Mapping[str, Any]) -> dict[str, Any]:
         """Convert the arguments of a case's rule into those of the function.
 
-        Raises
-        ------
-        ScenarioError
-            If an argument is missing, unknown or has the wrong unit.
+        Raises ScenarioError if an argument is missing, unknown or has the wrong unit.
         """
         names = self.arguments
         for key in written:

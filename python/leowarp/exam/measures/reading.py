@@ -21,14 +21,9 @@ BIN_NS = 50_000_000
 class Measured:
     """A number, and the packet or sample that decided it.
 
-    Attributes
-    ----------
-    value : float or None
-        Value in the unit of its measure. None if it was never reached, or if there was nothing to measure.
-    decided : str
-        The deciding packet or sample, as text.
-    at_ns : int or None
-        Time of that packet or sample, on the run's clock.
+    value: Value in the unit of its measure. None if it was never reached, or if there was nothing to measure.
+    decided: The deciding packet or sample, as text.
+    at_ns: Time of that packet or sample, on the run's clock.
     """
 
     value: float | None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that takes the place of the guest's kernel."""
+"""Tests of `Child` with a program in place of the guest's kernel."""
 
 import os
 import select
@@ -35,7 +35,7 @@ def start(tmp_path):
 
 @pytest.mark.parametrize("mib", [32, 256])
 def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mib):
-    # The result must not include the peak memory of the starting process.
+    # This array raises the peak memory of the starting process, which the result must not include.
     big = bytearray(128 * MIB)
     rusage = start(f"bytearray({mib} << 20)").reap()
     assert mib * MIB < rusage.ru_maxrss * 1024 < (mib + 32) * MIB
@@ -49,7 +49,7 @@ def test_it_works_where_it_is_told_with_nothing_but_its_environment(start, tmp_p
     # The test adds user and system time, because a short process may have spent all its time in the kernel.
     assert usage.ru_utime + usage.ru_stime > 0
     assert child.returncode == 0
-    # The directory listing itself uses descriptor 3.
+    # Descriptor 3 in the list is the one that the directory listing itself opens.
     assert (tmp_path / "console").read_text() == f"{tmp_path} {{'LC_ALL': 'C'}} True ['0', '1', '2', '3']\n"
 
 
@@ -62,9 +62,9 @@ def test_it_is_ended_with_all_of_its_session(start):
     child.end()
 
 
-# Acts like the child in start_ptraced_child (arch/um/os-Linux/start_up.c) before that child sets an option of ptrace:
-# it asks to be traced (PTRACE_TRACEME is 0) and stops. If the parent is killed before it collects the stop, the child
-# stays stopped.
+# This program acts like the child in start_ptraced_child (arch/um/os-Linux/start_up.c) before the kernel sets
+# PTRACE_O_EXITKILL: it asks to be traced (PTRACE_TRACEME is 0) and stops. If the parent is killed before it collects
+# the stop, the child stays stopped.
 STOPPED_CHILD = """
 import ctypes, os, signal, time
 if (pid := os.fork()) == 0:
@@ -97,7 +97,7 @@ input()
 
 @pytest.fixture
 def launchers(monkeypatch):
-    """Every launcher started in the test; when the test begins, this thread has no launcher."""
+    """Every launcher started in the test; when the test begins, this thread has none."""
     children._launcher().end()
 
     class Kept(subprocess.Popen):
@@ -159,7 +159,7 @@ def test_a_launcher_that_was_killed_is_replaced(start, launchers):
 
 def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch, launchers):
     def interrupted(descriptor, size):
-        # Popen also calls read, before there is a launcher.
+        # Popen also calls read, but before `launchers` has an entry.
         if launchers and not reads:
             reads.append(descriptor)
             # Wait until the program's process id can be read, then interrupt.

@@ -79,7 +79,7 @@ def test_without_a_module_none_is_named():
     )
 
 
-# Output of normal runs with modules (`loglevel=7`), and lines that contain words of complaints but are none.
+# Output of normal runs with modules (`loglevel=7`), and lines that contain words of complaints but are no complaints.
 HONEST = """\
 Unknown kernel command line parameters "mem=1024M hostfs=/proc/self/cwd", will be passed to user space.
 epollctl add err fd 6, Operation not permitted
@@ -106,7 +106,7 @@ def test_what_honest_runs_print_is_no_complaint():
 def test_one_place_is_one_sentence_with_how_often_and_since_when():
     (told,) = sentences(IN_MODULE * 1200)
     assert "printed a warning 1,200 times, first at 1.187 s: mine.c:9" in told
-    # Complaints that differ only in numbers count as one kind.
+    # Complaints whose texts differ only in numbers count as one kind.
     texts = "".join(f"unregister_netdevice: waiting for v3 to become free. Usage count = {n}\n" for n in range(3))
     (told,) = sentences(texts)
     assert (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boots the guest kernel on a timeline, watches it, and collects its output.
 
-Nothing that differs between machines, users or days may reach the guest. The guest's command line, its environment and
-the names of its files are constants. The guest's directory is always named `/proc/self/cwd`, because hostfs does not
-accept a relative name.
+The guest must not see anything that differs between machines, users or days. The guest's command line, its environment
+and the names of its files are therefore constants. The guest's directory is always named `/proc/self/cwd`, because
+hostfs does not accept a relative name.
 """
 
 import functools
@@ -43,10 +43,11 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.processor import Processor
 from leowarp.guest.setup.input import MODULES
 
-# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. The constant keeps the host's time out of the results.
+# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. With this constant, results do not depend on the host's
+# time.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
-# Table sizes that the kernel would otherwise derive from MemTotal, which varies with the host's address layout. Over
-# several boots with mem=300M, MemTotal was 278 to 293 MB.
+# Table sizes of the kernel. By default the kernel derives them from MemTotal, which varies with the host's address
+# layout. Over several boots with mem=300M, MemTotal was 278 to 293 MB.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
     "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
@@ -68,13 +69,15 @@ class GuestProgress:
 
 @dataclass(frozen=True)
 class GuestResult:
-    """Results of a guest that ran to its end.
+    """Results of a guest that ran to the end of the run.
 
     out_dir: Directory of the record files (design/interfaces.md, section 5).
     end: Content of the guest's `end.json`.
-    cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; real time from launch to end.
-    peak_memory_bytes: Largest resident size of the kernel program. The guest's memory counts as part of it.
-    kernel_warnings: Complaints of the guest's kernel, one sentence each (`complaints`).
+    cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; real time from launch to end. Both
+        in s.
+    peak_memory_bytes: Largest resident size of the kernel program. This size includes the memory that the guest's
+        programs use.
+    kernel_warnings: Complaints of the guest's kernel, one sentence each (module `complaints`).
     """
 
     out_dir: Path
@@ -90,7 +93,7 @@ class GuestResult:
 
 
 def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
-    """All requirements of a run in `directory` on this machine, with the result of each check."""
+    """Check all requirements of a run in `directory` on this machine; return the result of each check."""
     _, place = host.memory_directory(memory_bytes, [directory])
     return [
         host.program(image.kernel, "the guest kernel"),
@@ -123,10 +126,10 @@ def drive(
         writes to its subdirectory `out/`.
     console: File for everything that the guest prints.
     duration_ns, seed, memory_bytes: Values of the plan.
-    patience: Limits after which the guest counts as stuck.
+    patience: Limits of time after which the guest counts as stuck.
     consoles: Host ends of the guest's consoles except the first; by default these consoles are connected to nothing.
     on_warning: Called with each of the result's `kernel_warnings` at the end, even if the user ends the guest.
-    Raises HostError if the machine does not meet a requirement; one message names all of them.
+    Raises HostError if the machine does not meet a requirement; one message names all failed requirements.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
     """
     directory = prepared(image, directory, memory_bytes)
@@ -144,13 +147,12 @@ def drive(
 def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     """Prepare `directory` for the guest and return it: check all requirements, empty `out/`, and write the initramfs.
 
-    Raises HostError if the machine does not meet a requirement; one message names all of them.
+    Raises HostError if the machine does not meet a requirement; one message names all failed requirements.
     """
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
-    # Records of an earlier guest are removed. If this guest ends without writing any records, the old ones would be
-    # mistaken for its own.
+    # Records of an earlier guest are removed, because they would be mistaken for this guest's records if it wrote none.
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
@@ -160,8 +162,8 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
 
 @functools.lru_cache(maxsize=1)
 def _initramfs(agent: Path, changed_ns: int) -> bytes:
-    """The initramfs archive that contains `agent`. `changed_ns` is the file's modification time, as a part of the cache
-    key. A process uses one archive for all its runs."""
+    """The initramfs archive that contains `agent`. The archive is cached for all runs of a process; `changed_ns`, the
+    file's modification time, is part of the cache key."""
     return initramfs(agent)
 
 
@@ -175,11 +177,12 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
     return [
         f"mem={memory_mib}M",
         "initrd=init.cpio",
-        # A constant name for the working directory, because the location of the run must not reach the guest.
+        # The name of the working directory is constant, because the guest must not see the run's location.
         "hostfs=/proc/self/cwd",
-        # If no name is given, the kernel makes a random one (mkstemp in make_umid, arch/um/os-Linux/umid.c).
+        # Without this option, the kernel makes a random name (mkstemp in make_umid, arch/um/os-Linux/umid.c).
         "umid=leowarp",
-        # Computing takes no virtual time, so that the host's speed has no effect (docs/concepts/virtual-time.md).
+        # With inf-cpu, computing takes no virtual time, so the host's speed has no effect
+        # (docs/concepts/virtual-time.md).
         "time-travel=inf-cpu",
         f"time-travel-start={GUEST_EPOCH_NS}",
         # By default, each console except the first would open an xterm (CON_CHAN, arch/um/drivers/Kconfig).
@@ -209,7 +212,7 @@ class Spent:
 class Watched:
     """Watches one guest from boot to end.
 
-    `virtual_ns` is the last time that the guest's agent reported, and `error` the agent's first error.
+    `virtual_ns` is the last time that the guest's agent reported, in ns; `error` is the agent's first error.
     """
 
     def __init__(
@@ -222,8 +225,8 @@ class Watched:
         patience: Patience,
         consoles: Consoles | None = None,
     ) -> None:
-        # A caller with its own consoles removes the guest's directory at the end, so messages must not name files in
-        # the directory.
+        # A caller that passes its own consoles removes the guest's directory at the end. Messages must then not name
+        # files in it.
         self._is_kept = consoles is None
         self._consoles = consoles or Consoles()
         self._image = image
@@ -240,9 +243,9 @@ class Watched:
         self.error: dict | None = None
 
     def run(self, seed: int, memory_bytes: int) -> Spent:
-        """Boot the guest and wait for its end, whatever the end is.
+        """Boot the guest and wait for its end, whether it succeeds or fails.
 
-        Raises GuestError if leowarp had to end the guest, because it made no progress or its output exceeded the limit.
+        Raises GuestError if leowarp ended the guest, because the guest made no progress or printed too much.
         """
         began = time.monotonic()
         with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
@@ -254,22 +257,22 @@ class Watched:
             self._console_text = console.text()
         self._consoles.check()
         assert child.returncode is not None
-        # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. The
-        # processor time of other processes is taken from their last sample.
+        # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. For
+        # other processes, the processor time at their last sample is added (`left_s`).
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
         return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
 
     def _boot(self, seed: int, memory_bytes: int) -> Child:
         directory, _ = host.memory_directory(memory_bytes, [self._work])
         environment = {
-            # The kernel makes ~/.uml/ for its own files, and aborts if it cannot. HOME is therefore a directory of the
-            # run, so that no files remain elsewhere.
+            # The kernel makes a directory ~/.uml/ for its own files, and aborts if it cannot. HOME is therefore a
+            # directory of the run, so that no files remain elsewhere.
             "HOME": ".",
             # The kernel makes its memory file here. The file is sparse, so only memory in use takes space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
-            # GLIBC_TUNABLES is needed for kernels without guest/host/rseq.c: glibc would register a restartable
-            # sequence, and the host would then kill each guest process that has lost its memory.
+            # GLIBC_TUNABLES is for kernels without guest/host/rseq.c. In these kernels glibc would register a
+            # restartable sequence (rseq), and the host would kill each guest process whose memory is unmapped.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
         words = command_line(memory_bytes, bool(self._modules), self._consoles.words)
@@ -279,21 +282,23 @@ class Watched:
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
         stuck, usage = Standstill(self._patience), Usage(child.pid)
         memory = GuestMemory(child.pid, self._image.symbols)
-        # A flood of messages takes no virtual time, and would fill the disk before the virtual clock advances.
+        # Printing takes no virtual time, so a flood of messages could fill the disk while the virtual clock does not
+        # advance.
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         with closing(Processor()) as processor:
             # The processor is set before the kernel starts a process of the guest, because children inherit their
             # parent's allowed processors.
             processor.keep([child.pid])
-            # During its first 0.5 s a guest is sampled more often: wait4 does not count the processes of a short guest.
+            # During its first 0.5 s a guest is sampled more often. Otherwise the processes of a short guest, which
+            # wait4 does not count, would be missed.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
                 self._hear(console)
                 self._consoles.check()
                 now = time.monotonic()
                 cpu_s = usage.sample()
                 if self._consoles.is_still:
-                    # While the guest waits for its user, the limits of `patience` do not apply: the user may take all
-                    # day.
+                    # While the guest waits for its user, the limits of `patience` do not apply, because a user may take
+                    # any time.
                     stuck = Standstill(self._patience)
                     continue
                 if processor.starved(now, cpu_s):
@@ -310,7 +315,8 @@ class Watched:
     def _stood_still(
         self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
     ) -> GuestError:
-        # The output is read before the kernel prints its position, because that print is a panic and not the cause.
+        # The console is read before the kernel is made to print its position: that print is a panic, which is not the
+        # cause.
         words = self._words(console.text())
         message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
         is_in_kernel = stuck.is_in_kernel
@@ -340,7 +346,7 @@ class Watched:
         return diagnose.Words(console, kept, self._work, self._modules, complaints)
 
     def tell(self, on_warning: Callable[[str], None]) -> None:
-        """Pass the kernel's complaints to `on_warning`."""
+        """Call `on_warning` with each complaint of the guest's kernel."""
         for sentence in self._complaints.sentences():
             on_warning(sentence)
 
@@ -350,10 +356,11 @@ class Watched:
         return GuestResult(out, end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes, complaints)
 
     def ending(self, spent: Spent) -> dict:
-        """The guest's `end.json`.
+        """Content of the guest's `end.json`, as a dict.
 
-        Raises LeowarpError if the guest did not end well. The error is the agent's own message, the meaning of console
-            and exit status, or the virtual time that the guest reached.
+        Raises LeowarpError if the guest did not end well. The error is the agent's own message, or follows from the
+        console and the exit status; otherwise it gives
+            the virtual time that the guest reached.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)
@@ -370,8 +377,8 @@ class Watched:
 def end_of(out: Path) -> dict:
     """The content of the `end.json` in a run's output.
 
-    Raises FileNotFoundError if the guest ended without one.
-    Raises GuestError if the file is not JSON, or does not confirm that the run is sound.
+    Raises FileNotFoundError if the guest ended without writing `end.json`.
+    Raises GuestError if the file is not JSON, or does not say that the run ended without an error.
     """
     try:
         end = json.loads((out / "end.json").read_text())

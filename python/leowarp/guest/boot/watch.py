@@ -12,8 +12,8 @@ from leowarp.guest.machine import system_calls
 from leowarp.guest.machine.own_time import OwnTime, look_at
 
 CONSOLE_KEPT_BYTES = 64 * 1024
-# A guest prints a line of about 30 bytes per virtual second, and its last messages. More output than this limit means
-# that something is wrong.
+# A guest prints about 30 bytes per virtual second, and some lines at its end. A guest that prints more than this limit
+# has a fault.
 CONSOLE_LIMIT_BYTES = 16 << 20
 CONSOLE_BYTES_PER_VIRTUAL_S = 64
 # TASK_COMM_LEN of the kernel (include/linux/sched.h)
@@ -23,8 +23,8 @@ _COMM_BYTES = 16
 class GuestMemory:
     """The guest kernel's own variables, read through /proc/PID/mem.
 
-    The kernel is not position independent, so `nm` gives the addresses of its variables. A user's kernel may be
-    stripped of symbols; every query then returns None.
+    The kernel is linked at fixed addresses, so `nm` gives the addresses of its variables. If the user's kernel is
+    stripped, the addresses are unknown, and every method returns None.
     """
 
     def __init__(self, pid: int, symbols: dict[str, int]) -> None:
@@ -33,15 +33,15 @@ class GuestMemory:
         self._comm_offset: int | None = None
 
     def clock_ns(self) -> int | None:
-        """Virtual time since boot in ns; None if it is unknown (no symbol, or the guest has ended)."""
-        # The variable is static in arch/um/kernel/time.c. The variable is the virtual clock itself, so it can be read
-        # even if the guest reports nothing.
+        """Virtual time since boot in ns; None if it cannot be read (no symbol, or the guest has ended)."""
+        # The variable is static in arch/um/kernel/time.c. It is the virtual clock itself, so it can be read even if the
+        # guest reports nothing.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:
-        """Name of the task that is on the guest's processor now, at most 15 characters; None if unknown."""
-        # The array has one entry because there is one processor. The entry's only member is the running task (struct
-        # cpu_task, arch/um/kernel/process.c).
+        """Name of the task that runs on the guest's processor, at most 15 characters; None if it cannot be read."""
+        # The array has one entry, because the guest has one processor. The entry's only member is the running task
+        # (struct cpu_task, arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
         offset = self._offset_of_name()
         if not task or offset is None:
@@ -50,15 +50,15 @@ class GuestMemory:
         return name.split(b"\0")[0].decode("ascii", "replace") if name else None
 
     def calls(self) -> system_calls.Calls | None:
-        """System calls of the guest's programs since boot; None if unknown."""
+        """System calls of the guest's programs since boot; None if they cannot be read."""
         if system_calls.SYMBOL not in self._symbols:
             return None
         raw = self._read(self._symbols[system_calls.SYMBOL], system_calls.SIZE_BYTES)
         return system_calls.calls_in(raw) if raw and len(raw) == system_calls.SIZE_BYTES else None
 
     def _offset_of_name(self) -> int | None:
-        # The layout of task_struct depends on the configuration. The first task is called "swapper"; the place of this
-        # word in `init_task` gives the offset of the name.
+        # The layout of task_struct depends on the configuration. The first task is called "swapper"; the position of
+        # this word in `init_task` is the offset of a task's name.
         if self._comm_offset is None and "init_task" in self._symbols:
             task = self._read(self._symbols["init_task"], 8192) or b""
             place = task.find(b"swapper\0")
@@ -66,7 +66,7 @@ class GuestMemory:
         return self._comm_offset
 
     def _word(self, symbol: str) -> int | None:
-        """The value of a 64-bit variable, or None if it cannot be read."""
+        """The value of a 64-bit variable of the guest kernel; None if it cannot be read."""
         if symbol not in self._symbols:
             return None
         raw = self._read(self._symbols[symbol], 8)
@@ -75,7 +75,7 @@ class GuestMemory:
     def _read(self, address: int, size_bytes: int) -> bytes | None:
         """Bytes of the guest kernel's memory, or None if they cannot be read."""
         try:
-            # Unbuffered, because a buffer would read 8 kB from the address on, and not all of it may be mapped.
+            # The file is unbuffered: a buffer would read 8 kB from the address on, and some of it may not be mapped.
             with open(self._path, "rb", buffering=0) as memory:
                 memory.seek(address)
                 return memory.read(size_bytes)
@@ -88,7 +88,7 @@ class Usage:
     """Processor time of the guest and of its processes, from /proc, and the time during which all of them slept.
 
     A guest's processes are children of the kernel program. The kernel program waits only for children that end before
-    it does. `wait4` therefore counts only these children.
+    it does. `wait4` on the kernel program therefore does not count other children.
 
     main_s, reaped_s: Processor time of the kernel program, and of the processes that it waited for, at the last sample.
     children_s: Processor time of each other process, by process id.
@@ -105,8 +105,8 @@ class Usage:
     def sample(self) -> float:
         """Take a new sample; return the total so far in CPU seconds."""
         before, looks = None, {}
-        # If the kernel program waits for a process between two readings, that process would be missed or counted twice.
-        # Once the kernel program has ended, the guest's processes are no longer its children.
+        # A process that the kernel program reaps between two readings would be missed or counted twice; the sample is
+        # then repeated. Once the kernel program has ended, the guest's processes are no longer its children.
         while (main := look_at(self.pid)) and not main.has_ended:
             if before and main.reaped_s == before.reaped_s:
                 self.main_s, self.reaped_s = main.cpu_s, main.reaped_s
@@ -125,7 +125,7 @@ class Usage:
         """Processor time that `wait4` does not count for a kernel program: the time of processes that it did not wait
         for, up to their last sample.
 
-        Call it after the program has ended and before it is reaped.
+        Call this method after the program has ended and before it is reaped.
         """
         main = look_at(self.pid)
         waited_for_s = main.reaped_s - self.reaped_s if main else 0.0
@@ -171,7 +171,7 @@ class Console:
         self.tail = b""
 
     def lines(self) -> Iterator[dict | str]:
-        """New lines of the output: for the agent's messages (`leowarp: {...}`) their JSON, for all others their text.
+        """New lines of the output: the agent's messages (`leowarp: {...}`) as a dict, all other lines as text.
 
         An incomplete line is buffered until the next call.
         """
@@ -179,7 +179,7 @@ class Console:
             self.size_bytes += len(chunk)
             self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
             *lines, self._partial = (self._partial + chunk).split(b"\n")
-            # An endless line must not take unlimited memory.
+            # Only the end of a very long line is buffered, to bound memory.
             self._partial = self._partial[-CONSOLE_KEPT_BYTES:]
             for line in lines:
                 message = _message(line)
@@ -201,4 +201,4 @@ def _message(line: bytes) -> dict | None:
     try:
         return json.loads(b"{" + rest)
     except ValueError:
-        return None  # A kernel message interrupted this line, which stays in the console's text.
+        return None  # A kernel message interrupted this line; the line remains in `text()`.

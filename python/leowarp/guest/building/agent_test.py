@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache and the errors of the agent's build. A fake cargo keeps the tests fast."""
+"""Tests of the cache and the errors of the agent's build. A fake cargo keeps the tests fast."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of overrides covers all of guest/, the build uses nothing else, and the pages are made from it."""
+"""Tests that the list of overrides covers all of guest/, that the build uses only the list, and that the pages agree
+with the list."""
 
 import importlib.util
 import re
@@ -44,7 +45,7 @@ def test_every_source_in_guest_is_a_part_of_an_entry_or_a_header_that_one_includ
 
 def test_the_build_names_no_override_itself():
     build = (GUEST / "build.sh").read_text()
-    # build.sh would name an object that it compiles or links in one of these forms.
+    # If build.sh compiled or linked an object by name, the name would appear in one of these forms.
     named = [entry["name"] for entry in ENTRIES if re.search(rf"\b{re.escape(entry['name'])}(\.o|:|\.c)\b", build)]
     assert named == []
     wrapped = [function for entry in ENTRIES for function in entry.get("wraps", ())]
@@ -57,8 +58,8 @@ def test_an_entry_has_a_test_and_a_page_that_are_there_and_functions_that_stand_
     assert (ROOT / entry["page"].partition("#")[0]).is_file()
     text = "".join((GUEST / file).read_text() for file in reader.files(entry))
     for function in entry.get("wraps", ()):
-        # An object that wraps a table of operations exposes it like a function; draws.c makes some of its functions
-        # with a macro.
+        # Objects that wrap functions of an operations table also define __wrap_ names, and draws.c defines some by a
+        # macro.
         assert f"__wrap_{function}" in text
     if not entry.get("beside"):
         assert entry.get("known_by", "") in text

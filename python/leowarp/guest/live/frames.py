@@ -2,7 +2,7 @@
 """Messages between host and agent about connections (design/interfaces.md, section 4).
 
 `crates/agent/src/live/frame.rs` implements the agent's side of this protocol. A connection has two streams. For
-connection n, stream 2n belongs to the end where the connection began, and stream 2n + 1 to the end that accepted it.
+connection n, stream 2n belongs to the end that opened the connection, and stream 2n + 1 to the end that accepted it.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ FRAME = struct.Struct("<IIq")
 """Fields of a frame: kind, number of a connection or a stream, value."""
 WINDOW_BYTES = 128 << 10
 """Maximum number of bytes in flight between host and guest per stream and direction. At 512 Mbit/s, this number of
-bytes lasts for two steps of the clock. With a larger limit, an outside program could write far ahead of the guest's
-TCP."""
+bytes is sent in two steps of the clock (2 ms). With a larger limit, an outside program could write far ahead of the
+guest's TCP."""
 
 
 class Told(IntEnum):
     """Kinds of frames that the agent sends."""
 
     CONNECTED = 1
-    """A connection is established at the end where it began; value: virtual ns since its first segment."""
+    """A connection is established at the end that opened it; value: virtual ns since its first segment."""
     FAILED = 2
     """The connection could not be established; value: errno."""
     ACCEPTED = 3
     """The connection is established at the end that accepts it."""
     DATA = 4
-    """`value` bytes of the stream follow."""
+    """The next `value` bytes after the frame belong to the stream."""
     CREDIT = 5
-    """The guest has passed `value` bytes of the stream to TCP, so the host may send this number of further bytes."""
+    """The guest has passed `value` bytes of the stream to its TCP, so the host may send `value` more bytes."""
     END = 6
     """The stream has ended."""
     RESET = 7
@@ -43,17 +43,17 @@ class Tell(IntEnum):
     """Kinds of frames that the host sends."""
 
     OPEN = 1
-    """Begin a connection. Value 1: the program at the far end accepts the connection; 0: the far end refuses it."""
+    """Begin a connection. Value 1: the destination accepts the connection; 0: it refuses the connection."""
     DATA = 2
-    """The next file of bytes belongs to this stream; value: number of bytes."""
+    """The next file in `in/live/` has bytes of this stream; value: number of bytes."""
     CREDIT = 3
     """The guest may send `value` further bytes of the stream."""
     END = 4
     """The stream has ended: no more bytes follow."""
     RESET = 5
-    """The outside program has closed its socket."""
+    """The program on this machine has closed its socket."""
     SPARE = 6
-    """After the next step, `value` further steps are already in the past, so the guest does not wait at these steps."""
+    """The guest need not wait at the `value` steps after the next one, because real time has already passed them."""
 
 
 @dataclass(frozen=True)

@@ -7,32 +7,21 @@ import time
 from collections.abc import Callable
 
 STEP_NS = 1_000_000
-"""Interval in virtual time: at each multiple of it the guest waits for real time."""
+"""Step of virtual time in ns; at each multiple of it the guest waits for real time."""
 SLACK_NS = 20_000_000
-"""Maximum delay of virtual time that is caught up: the guest may run a little faster than real time, for instance after
-its process was woken late. Longer delays are not caught up, because packets would then arrive sooner than their path
+"""Maximum lag of virtual time, in ns, that the guest catches up by running faster than real time, for instance after
+its process was woken late. A longer lag is not caught up, because packets would then arrive sooner than their path
 allows."""
 
 
 class Pace:
-    """Compares virtual time with real time: virtual time is at most one step ahead, and falls behind only if the guest
-    is slow.
+    """Compares virtual time with real time.
 
-    Parameters
-    ----------
-    step_ns : int
-        Virtual time between two checks.
-    slack_ns : int
-        Maximum delay that is caught up.
-    clock_ns : callable
-        The real-time clock, ns.
-
-    Attributes
-    ----------
-    virtual_ns : int or None
-        Virtual time at which the guest waits, or last waited; None: the guest has not begun.
-    lost_ns : int
-        Delay of virtual time that will not be caught up.
+    step_ns: Virtual time between two checks.
+    slack_ns: Maximum lag of virtual time that is caught up.
+    clock_ns: Function that returns real time, ns.
+    virtual_ns: Virtual time at which the guest waits, or last waited; None: the guest has not waited yet.
+    lost_ns: Lag of virtual time that will not be caught up.
     """
 
     def __init__(
@@ -45,12 +34,12 @@ class Pace:
 
     @property
     def wall_ns(self) -> int:
-        """Real time since the guest first waited, ns; 0 before that."""
+        """Real time since the guest first waited, ns; 0 if it has not waited yet."""
         return 0 if self.virtual_ns is None else self._clock_ns() - self._began_ns
 
     def arrive(self, virtual_ns: int) -> None:
-        """Record that the guest waits at this virtual time, ns. If the guest is late, the part of its delay above the
-        slack is never caught up."""
+        """Record that the guest waits at this virtual time, ns. The part of the guest's lag above `slack_ns` is added
+        to `lost_ns`."""
         if self.virtual_ns is None:
             self._began_ns = self._clock_ns() - virtual_ns
         self.virtual_ns = virtual_ns
@@ -59,7 +48,7 @@ class Pace:
         self.lost_ns += max(0, late_ns - self._slack_ns)
 
     def wait_ns(self, has_news: bool) -> int:
-        """Real time that the guest still has to wait, ns; 0 if it may continue.
+        """Real time that the guest has to wait before it may continue, ns; 0 if it may continue at once.
 
         The guest continues once the end of its next step is in the past, so no packet arrives too early. If the host
         has data for the guest (`has_news`), the guest may continue as soon as real time reaches its waiting point. The
@@ -70,9 +59,10 @@ class Pace:
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
 
     def spare_steps(self) -> int:
-        """Number of steps after the next one that are already in the past. The guest need not wait at these steps.
+        """Number of steps after the next one that real time has already passed. The guest need not wait at these steps,
+        which saves processor time:
 
-        Each wait at a step switches processes twice, which takes milliseconds on a busy machine.
+        each wait switches processes twice, which takes milliseconds on a busy machine.
         """
         assert self.virtual_ns is not None
         return max(0, (self.wall_ns - self.lost_ns - self.virtual_ns) // self._step_ns - 1)

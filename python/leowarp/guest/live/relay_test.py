@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of all kinds connect to the doors of `leowarp live`. An agent without any delay replaces the guest."""
+"""Tests of the doors of `leowarp live` with many kinds of clients. In place of a guest, an agent answers at once."""
 
 import asyncio
 import contextlib
@@ -73,7 +73,7 @@ class Agent:
 
 
 class Session:
-    """A relay behind a proxy and a forwarded port, with an echo server."""
+    """A relay with two doors, a proxy and a forwarded port, and an echo server as destination."""
 
     def __init__(self, pieces, free=lambda: PLENTY):
         self.lines = []
@@ -117,7 +117,7 @@ class Session:
         return b"\x05\x01\x00\x03" + bytes([len(host)]) + host + struct.pack(">H", port or self.target)
 
     async def works(self, door=0):
-        """Check that a correct client is connected and gets its answer."""
+        """Check that a correct client can connect and gets its bytes back."""
         reader, writer = await self.client(door)
         if door == 0:
             writer.write(GREETING + self.request())
@@ -232,7 +232,7 @@ def test_a_request_of_single_bytes_in_time_is_a_request_and_its_connection_has_n
 
 
 def malformed(rng, request):
-    """A request that is truncated, changed in a few bytes, or noise."""
+    """Text that the test sends as a request: truncated, with a few changed bytes, or random bytes."""
     text = bytearray(GREETING + request)
     kind = rng.randrange(3)
     if kind == 0:
@@ -266,7 +266,7 @@ def test_clients_that_close_at_each_stage_leave_nothing(session, is_reset):
         for length in range(len(text) + 1):
             reader, writer = await made.client()
             writer.write(text[:length])
-            # Every second client first reads the proxy's answers.
+            # Every second client reads the proxy's answers before it disconnects.
             if length % 2 and length >= len(text) - 4:
                 await reader.readexactly(12)
             if is_reset:
@@ -317,11 +317,11 @@ def test_descriptors_that_accepted_clients_will_need_are_kept_for_them(session):
         accepted.append(made.admission)
         silent = [await made.client() for _ in range(20)]
         await made.until(lambda: made.tally.waited == 1)
-        # Each client has one socket, and reserves a descriptor for the one to its destination.
+        # Each client has one socket, and a descriptor is reserved for its socket to the destination.
         assert made.admission.owed == 10
         for _, writer in silent:
             writer.close()
         await made.all_free()
 
-    # A silent client opens only one socket, so only the reserved descriptors reduce the number of free ones.
+    # A silent client opens only one socket; the free descriptors are fewer only by the reserved ones.
     session(work, free=lambda: RESERVE + 20 - accepted[0].owed)

@@ -33,7 +33,8 @@ class Reply(IntEnum):
 
 
 class SocksError(Exception):
-    """The request is not SOCKS, or this proxy does not serve it. `reply` is None if the proxy sends no answer."""
+    """The request is not SOCKS, or asks for something that this proxy does not offer. `reply` is the proxy's answer;
+    None if the proxy sends no answer."""
 
     def __init__(self, message: str, reply: Reply | None) -> None:
         super().__init__(message)
@@ -41,7 +42,7 @@ class SocksError(Exception):
 
 
 def reply_of(number: int) -> Reply:
-    """The reply for a failed connection, derived from the errno of TCP in the guest.
+    """The reply for a failed connection, from the errno `number` of TCP in the guest.
 
     RFC 1928 has no reply for an unanswered handshake; "TTL expired" is the usual choice.
     """
@@ -54,8 +55,8 @@ def reply_of(number: int) -> Reply:
 
 
 def answer(reply: Reply) -> bytes:
-    """A reply. The bound address in the reply is 0.0.0.0:0, because an address inside the guest is useless outside (RFC
-    1928 has no value for "none")."""
+    """Bytes of a reply. Its bound address is 0.0.0.0:0, because an address inside the guest is useless outside, and RFC
+    1928 has no value for "none"."""
     return struct.pack(">BBBB4sH", VERSION, reply, 0, _IPV4, bytes(4), 0)
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of an ELF file: symbols, sections, and pointer targets. binutils are not needed (ELF-64, little endian;
-elf(5))."""
+"""Reads symbols, sections and pointer targets from an ELF file (ELF-64, little endian; elf(5)), without binutils."""
 
 import struct
 from dataclasses import dataclass
@@ -84,7 +83,7 @@ class Target:
 
     name: Name of the symbol, if the pointer refers to a symbol.
     address: Address of the target in memory, for a linked program.
-    offset: Offset in the file; None: the target is in another file.
+    offset: Offset of the target in this file; None: the target is in another file.
     """
 
     name: str | None
@@ -95,13 +94,13 @@ class Target:
 class Elf:
     """An ELF-64 file: linked (a kernel program) or not yet linked (a kernel module).
 
-    Raises struct.error, IndexError, ValueError if the file is not an ELF-64 file. Names in the file are read when
-    needed.
+    Raises struct.error, IndexError, ValueError if the file is not an ELF-64 file. Names are read from the file only
+    when they are needed.
     """
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
-        # e_shoff; the values below are e_shentsize, e_shnum and e_shstrndx.
+        # This field is e_shoff; the three fields below are e_shentsize, e_shnum and e_shstrndx.
         (table,) = struct.unpack_from("<Q", self.data, 0x28)
         entry_bytes, count, names = struct.unpack_from("<HHH", self.data, 0x3A)
         heads = [_SECTION.unpack_from(self.data, table + number * entry_bytes) for number in range(count)]
@@ -129,7 +128,8 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """Targets of the relocations, by the offset in the file of the pointer to be filled in."""
+        """For each relocation: the offset in the file of the pointer that the linker must fill in -> the pointer's
+        target."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:
@@ -147,11 +147,12 @@ class Elf:
 
 
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
-    """Address of each of the `names` in the symbol table; empty if the program is stripped.
+    """Address of each of the `names` in the program's symbol table; empty if the program is stripped.
 
     path: An ELF-64 program; for another file the result is meaningless, or struct.error is raised.
     names: Names of variables, including static ones.
-    Returns: Virtual addresses. The addresses hold in the process too, because the program is linked at fixed addresses.
+    Returns: Virtual addresses. The addresses are also valid in the running process, because the program is linked at
+        fixed addresses.
     """
     elf = Elf(path)
     addresses: dict[str, int] = {}

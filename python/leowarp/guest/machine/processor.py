@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assigns a processor to each guest.
 
-Each system call in a guest takes a dozen switches between two processes on the host. On one processor a switch takes
-microseconds. If the two processes run on different processors, a switch wakes an idle processor, which costs ten times
-as much on a virtual machine. A nearly idle network of 1000 s took 8.5 s of processor time on two processors and 1.5 s
-on one. The guest cannot observe its processor.
+For each system call of a guest, the host switches about twelve times between two processes. If both processes run on
+one processor, a switch takes microseconds. If they run on different processors, each switch wakes an idle processor,
+which takes ten times as long on a virtual machine. A run of 1000 s over a nearly idle network took 8.5 s of processor
+time on two processors and 1.5 s on one. The choice of processor does not change results, because the guest cannot
+observe it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Processor:
     """A processor that no other guest of this machine uses, if there are enough processors.
 
     Each processor has a name in the kernel's abstract socket space. The process that binds the name owns the processor,
-    until that process ends. `family` is the prefix of the names: guests of another family do not count.
+    until that process ends. `family` is the prefix of the names; only guests with the same prefix avoid each other's
+    processors.
     """
 
     def __init__(self, family: str = "leowarp processor") -> None:
@@ -38,8 +40,8 @@ class Processor:
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
-        """Take the first of these processors whose name is free. False if no name is free; the guest then keeps its
-        processor."""
+        """Take the first of these processors whose name is free. Returns False if no name is free; the guest then
+        continues on its present processor."""
         for number in candidates:
             # Only one process at a time can bind an abstract name (unix(7)). The name disappears with the process,
             # however the process ends, so no file remains.
@@ -49,8 +51,8 @@ class Processor:
             except OSError:
                 name.close()
                 continue
-            # The old name is released only after another name is bound: a guest that finds no free name keeps its
-            # processor.
+            # The old name is released only after a new name is bound. A guest that finds no free name thus keeps its
+            # old processor.
             self.close()
             self._held, self._number = name, number
             return True

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the user's kernel modules against the guest kernel, once per content.
+"""Compiles the user's kernel modules against the guest kernel, and caches them by their content.
 
-A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive's 9 MB contain headers,
-kbuild and exported symbols. With them a module compiles in seconds, without the kernel source. The archive is unpacked
-into the cache when the first module is compiled. The archive includes the kernel compiler's flags and compile.sh, which
-compiles the module and can also be called by hand.
+A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive has 9 MB: kernel
+headers, kbuild and the list of exported symbols. With them a module compiles in seconds, without the kernel source. The
+archive is unpacked into the cache when the first module is compiled. The archive also contains the flags of the
+kernel's compiler, and the script compile.sh, which compiles a module and can be called by hand.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ OnMessage = Callable[[str], None]
 
 
 def module_name(source: Path) -> str:
-    """The kernel's name of a module: the stem of its file, which consists of letters, digits and underscores."""
+    """The kernel's name of a module: the stem of its file, with underscores for hyphens."""
     return source.stem.replace("-", "_")
 
 
 def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
-    """The module `NAME.ko` of the C file `source`, compiled against `kernel`, or taken from the cache.
+    """Path of the module `NAME.ko`, compiled from the C file `source` against `kernel` or copied from the cache.
 
-    source: One C file. The file may include the kernel's headers and also the kernel's congestion controls, for
-        instance `"net/ipv4/tcp_cubic.c"`.
-    kernel: A built kernel. The user's own kernel binary is accepted if `module-tree.tar.xz`, which its build writes, is
-        beside it.
-    on_message: Called with a line of text before every step that takes time, and with each compiler warning.
+    source: One C file, which may include the kernel's headers. The file may also include source files of the kernel's
+        congestion controls, for instance `"net/ipv4/tcp_cubic.c"`.
+    kernel: A built kernel. A kernel that the user built is accepted if `module-tree.tar.xz` is beside it, which the
+        build writes.
+    on_message: Called with a line of text before each slow step, and with each compiler warning.
     Raises ScenarioError, with the compiler's messages, if the file cannot be read or does not compile.
     Raises HostError if this machine has no compiler.
     """
@@ -71,7 +71,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             hint="leave guest.kernel out, name the kernel's tree instead (--kernel TREE), or build the binary with "
             "guest/build.sh, which puts the archive beside it",
         )
-    # The tools are checked before the cache is used, because the compiler's version is part of the key.
+    # The tools are checked before the cache is searched, because the cache key contains the compiler's version.
     _demand_tools(source)
     name = module_name(source)
     tree_sha256 = sha256_of_file(archive)
@@ -101,7 +101,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
 
 
 def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
-    """The modules of a plan (`guest.cc_modules`), compiled against the kernel of `image`.
+    """Paths of a plan's modules (`guest.cc_modules`), compiled against the kernel of `image`.
 
     Raises ScenarioError, HostError for the same reasons as `compiled`. Raises ScenarioError also if a file names a
         module that the user never accepted (`trust`).
@@ -112,7 +112,8 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
 
 
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
-    """Modules of a plan as from `modules_of`; their parameters are checked against the plan (`check_parameters`).
+    """Paths of a plan's modules as from `modules_of`, after checking the parameters that the plan sets
+    (`check_parameters`).
 
     Raises ScenarioError, HostError for the same reasons as `modules_of` and `check_parameters`.
     """
@@ -128,7 +129,7 @@ def declared_parameters(image: GuestImage, made: Iterable[Path]) -> Declared:
 
 
 def put_modules(modules: Iterable[Path], directory: Path) -> None:
-    """Copy modules to the place in the guest's input `directory` that `setup.json` names."""
+    """Copy modules into the guest's input `directory`, to the paths that `setup.json` contains."""
     for module in modules:
         (directory / MODULES).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(module, directory / MODULES / module.name)
@@ -144,7 +145,7 @@ def _demand_tools(source: Path) -> None:
 
 
 def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
-    """The directory with the content of `archive`, which is unpacked only once per content."""
+    """Directory with the unpacked archive, which is unpacked only once per content."""
 
     def make(entry: Path) -> None:
         on_message(f"unpacking {archive.name} (56 MB)")
@@ -161,10 +162,9 @@ def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
 
 
 def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
-    """Run compile.sh. Returns the compiler's warnings as a list of lines."""
     with own_session(["sh", str(tree / "compile.sh"), str(directory)]) as process:
         output, _ = process.communicate()
-    # The compiler saw a copy of the file under the module's name.
+    # The compiler saw a copy of the user's file, so messages name the copy; the user's path is put in.
     output = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "")
     lines = output.splitlines()
     if process.returncode == 0:
@@ -176,7 +176,7 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     )
 
 
-# Lines with kbuild's steps and make's own reports, which do not concern the user's file.
+# Lines in which kbuild and make report their own steps; the user does not need them.
 _OF_MAKE = re.compile(
     r"^  [A-Z][A-Z0-9]*( \[M\])? +\S|^make(\[\d+\])?: |^warning: the compiler differs|^  (You are|The) "
 )

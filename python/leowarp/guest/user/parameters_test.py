@@ -105,7 +105,7 @@ def test_whole_numbers_are_taken_if_they_fit(number, write):
             ["", "-1", "08", "0x", "7 ", " 7", "1.5", "1e3", "fast", "1\u0663"],
         ),
         ("int", ["-7", "-0x7", "-0"], ["--7", "-", "+-7"]),
-        # kstrtobool reads only the first one or two characters.
+        # kstrtobool ignores all characters after the first one or two.
         ("bool", ["1", "0", "y", "N", "true", "False", "on", "OFF"], ["2", "o", "", "-1"]),
         ("invbool", ["y"], ["2"]),
         ("bint", ["y"], ["2"]),

@@ -29,8 +29,8 @@ INPUT = "stdin"
 STORAGE_BYTES = 64 << 20
 """Maximum size of the shell's files, as for a flow of kind program."""
 
-# EPOCHREALTIME has six decimals (bash(1)). The agent sets LEOWARP_START_US to the value of the same clock at time 0 of
-# the run.
+# EPOCHREALTIME has six decimals (bash(1)). The agent sets LEOWARP_START_US to the value of EPOCHREALTIME at time 0 of
+# the run, in us.
 _BASH_CLOCK = (
     "LEOWARP_US=$((${EPOCHREALTIME/./}-LEOWARP_START_US)); "
     'printf -v LEOWARP_S "%d.%06d" $((LEOWARP_US/1000000)) $((LEOWARP_US%1000000))'
@@ -44,7 +44,7 @@ class Shell:
     station: The station at whose host the program runs.
     command: Program and arguments; empty means bash, or `/bin/sh` if bash is missing.
     is_terminal: Whether the program runs on the user's terminal.
-    stdin: Complete standard input of the program, if it does not run on a terminal.
+    stdin: All bytes of the program's standard input, if the program does not run on a terminal.
     """
 
     station: str
@@ -56,17 +56,17 @@ class Shell:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def words(self) -> list[str]:
-        """The command line."""
+        """The command line, as a list of words."""
         if self.command:
             return list(self.command)
-        # The shell starts without the user's settings. These settings refer to files that the guest lacks, and their
-        # output would take virtual time.
+        # The shell starts without the user's settings. The user's settings refer to files that the guest lacks, and
+        # what the settings print would take virtual time.
         has_bash = program_file(self, "bash") is not None
         return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
 
     def variables(self) -> dict[str, str]:
-        """Complete environment of the program: the variables of all programs; on a terminal, also the terminal's type
-        and a prompt."""
+        """Complete environment of the program: the variables of every program; on a terminal, also its type and a
+        prompt."""
         prompt = {
             "PS1": f"{self.station} ${{LEOWARP_S:+$LEOWARP_S s}}$ ",
             "PROMPT_COMMAND": _BASH_CLOCK,
@@ -100,7 +100,8 @@ def run_shell(
     image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, shell: Shell,
     on_warning: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Run `shell` on this process' terminal or standard outputs, in the network of `timeline`. Returns its exit code.
+    """Run `shell` on the terminal, or on the standard input and outputs, of this process, and return its exit code. The
+    guest runs with the network of `timeline`.
 
     plan: The plan; its flows also run.
     run_dir: Directory in which the guest works.

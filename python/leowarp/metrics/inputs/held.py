@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limit the memory for large tables of several runs: the oldest tables are released, and read again when a metric next
-needs them.
+"""Limit the memory that large tables of several runs use: the tables that were read first are released, and read again
+when a metric next needs them.
 
 Without this limit, two runs of 5.9 million packets on one page would take twice the memory of one run.
 """
@@ -14,14 +14,13 @@ FEW_ROWS = 1 << 16
 """A table with fewer rows than this always stays in memory."""
 
 MOST_ROWS = 1 << 22
-"""Largest number of rows, about 300 MB, of larger tables that several runs may have in memory together; one run alone
-may have more."""
+"""Limit on the rows of large tables in memory, over all runs (about 300 MB). A single run may exceed the limit."""
 
 _held: list[tuple[weakref.ref[Any], str, int]] = []
 
 
 def make_room(tables: Any, name: str, rows: int) -> None:
-    """Before a large table is read, release large tables of other runs, the oldest first.
+    """Before a large table is read, release large tables of other runs, in the order in which they were read.
 
     tables: Has the method `release(name)`.
     name, rows: The table that is about to be read.
@@ -35,6 +34,6 @@ def make_room(tables: Any, name: str, rows: int) -> None:
             break
         if other is not None and other is not tables:
             other.release(entry[1])
-            # `_held.remove` would compare runs value by value, so the entry is found by its identity.
+            # `_held.remove` would compare the runs' values, so the entry is found by its identity.
             _held[:] = [each for each in _held if each is not entry]
     _held.append((weakref.ref(tables), name, rows))

@@ -19,15 +19,15 @@ from leowarp.metrics.inputs.tables import Tables, floats, rows_by, rows_of_event
 
 
 def link_values(tables: Tables) -> LinkValues:
-    """Delay and rate of every direction of a run, from its timeline and its tables of directions."""
+    """Delay and rate of every link direction of a run, from its timeline and its tables of directions."""
     return LinkValues(tables.timeline, tables.channels)
 
 
 class LinkValues:
     """Delay and rate of every direction as step functions of time, from the timeline.
 
-    timeline: Events, without the rows of tables.
-    channels: Tables of directions. The tables of a run are in `tables.channels`.
+    timeline: Events of the timeline, without the rows of tables of directions.
+    channels: Tables of directions. For a run, these tables are `tables.channels`.
     """
 
     def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
@@ -38,8 +38,8 @@ class LinkValues:
         self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Propagation delay in force from node `a` to node `b`, in ns. Before its first value, the delay is 0, as for a
-        new link in the guest.
+        """Propagation delay in force from node `a` to node `b`, in ns. Until the first delay is set, the delay is 0, as
+        for a new link in the guest.
 
         at_ns: int64 array of any shape, or int
         Returns: float64 array of the shape of `at_ns`
@@ -85,8 +85,8 @@ class LinkValues:
         """Bits that a direction can carry from each edge to the next, which is the integral of its rate. nan if it has
         no rate limit.
 
-        edges_ns: int64 array of shape (n + 1,), strictly increasing. A bin in which the direction has no rate limit at
-        some time has nan, because its capacity is then unlimited.
+        edges_ns: int64 array of shape (n + 1,), strictly increasing. A bin has nan if the direction has no rate limit
+        in a part of the bin, because the capacity is then unlimited.
         """
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
@@ -103,7 +103,7 @@ class LinkValues:
     def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
         """Propagation delay along a whole path (names of nodes, source first) at one instant, in whole ns.
 
-        All links are evaluated at the same instant, although a packet reaches the later ones later.
+        All links are evaluated at the same instant, although a packet reaches later links later than this instant.
         """
         return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
 

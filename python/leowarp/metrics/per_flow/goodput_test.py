@@ -18,7 +18,8 @@ END_NS = S
 
 
 def transfers(stations=("A", "B", "C"), most=4, least=1):
-    """Transfers between stations. Some flows are too large for the run, some are cut off, and some have losses."""
+    """Transfers between stations. Some flows are too large for the run, some stop before they are complete, and some
+    have losses."""
     ends = st.permutations(stations).map(lambda order: order[:2])
     size = st.one_of(st.none(), st.integers(1, 40 * PAYLOAD_BYTES), st.just(10_000_000))
     one = st.builds(
@@ -45,7 +46,7 @@ def test_goodput_is_what_the_packets_brought_over_the_flow_s_life(planned, conne
         if number < len(run.plan.flows):
             assert carried["in_order"] == in_order
         elif lived.stop_ns < END_NS:
-            # The flow is closed, with or without a missing packet.
+            # The flow is a connection that ended before the run, with or without a missing packet.
             assert (
                 carried["in_order"]
                 == packets[packets["received_ns"].notna()].drop_duplicates("number")["len_bytes"].sum()

@@ -28,8 +28,8 @@ from leowarp.report.figures import (
     routemap,
     throughput,
 )
+from leowarp.report.labels import MOST_LINES, is_access, mobile_of, numbers_of
 from leowarp.report.style import styled
-from leowarp.report.view import MOST_LINES, RunView
 from leowarp.results.run import Run
 
 
@@ -40,15 +40,15 @@ class FigureKind:
     draw: Function `draw(runs, **options) -> Figure`.
     caption: What the figure shows and how to read it.
     study: Number of the figure in `frederiksen2024` that this kind reproduces, or "".
-    several: True if the figure shows all runs passed to it, False if only the first.
-    shows: The subject of the figure, a key of `_HAS`. Subjects are routes over satellites, a mobile channel,
-        measurements of programs (`players`, `page loads`), and kinds of flows. Kinds of flows are for example `many
-        tcp` (more than separate lines can show), `pairs` (between many pairs of stations), `sizes` (many with a size)
-        and `pings` (with replies). `capacity` is TCP over a link with a capacity table, and `changes` TCP over a path
-        that can change. A page leaves the figure out if the run does not have its subject.
+    several: True if the figure shows all runs passed to it, False if it shows only the first run.
+    shows: Subject of the figure, a key of `_HAS`. Subjects are routes over satellites, a mobile channel, measurements
+        by programs (`players`, `page loads`), and kinds of flows. Kinds of flows include `many tcp` (more flows than
+        lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and `pings` (with
+        replies). `capacity` is TCP over a link with a capacity table; `changes` is TCP over a path that can change. If
+        a run does not have the subject, its page leaves the figure out.
     needs: Trace tables from which the figure is drawn.
     part: Section of a run's page that contains the figure.
-    own_flows: Whether the figure chooses its flows itself.
+    own_flows: True if the figure chooses its flows itself.
     """
 
     draw: Callable[..., Figure]
@@ -63,28 +63,29 @@ class FigureKind:
 
     @property
     def around_changes(self) -> bool:
-        """Whether the figure has the option `change_s`, an instant around which it shows the runs."""
-        # The signature itself is checked, even for a `functools.partial`, because a separate flag could contradict it.
+        """Whether the figure has the option `change_s`: the time of the route change around which it shows the runs."""
+        # The signature of the function is checked, even of a `functools.partial`, because a separate flag could
+        # contradict it.
         return "change_s" in inspect.signature(self.draw).parameters
 
-    def concerns(self, runs: Sequence[RunView]) -> bool:
-        """Whether each of the runs has the subject of the figure."""
+    def concerns(self, runs: Sequence[Run]) -> bool:
+        """Whether each of the runs has the figure's subject."""
         return all(_HAS[self.shows](run) for run in runs)
 
 
-_HAS: dict[str, Callable[[RunView], bool]] = {
+_HAS: dict[str, Callable[[Run], bool]] = {
     "tcp": lambda run: bool(run.tcp_flows),
     "several tcp": lambda run: len(run.tcp_flows) > 1,
     "many tcp": lambda run: len(run.tcp_flows) > MOST_LINES,
     "pairs": across_flows.has_pairs,
     "sizes": across_flows.has_sizes,
     "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
-    # Without satellites a path never changes, so a figure of changes would be empty.
+    # Without satellites a path never changes, and a figure of changes would be empty.
     "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
-    "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
-    "mobile": lambda run: run.mobile is not None,
+    "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not is_access(run),
+    "mobile": lambda run: mobile_of(run) is not None,
     "players": lambda run: applications.has_measured(run, "segment"),
     "page loads": lambda run: applications.has_measured(run, "page"),
     "any": lambda run: True,
@@ -237,15 +238,19 @@ FIGURES: dict[str, FigureKind] = {
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""
 
-Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
+Runs = str | Path | Run | Sequence[str | Path | Run]
 
 
-def views(runs: Runs) -> list[RunView]:
-    """`runs` as a list of views. `runs` may be a run, its directory, a view, or several of these. A run, its directory,
-    several of these, and views are accepted."""
-    # A string is a sequence too. Without this check, each letter of a directory's name would be treated as a run.
-    many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)
-    return [run if isinstance(run, RunView) else RunView(run) for run in many]
+def views(runs: Runs) -> list[Run]:
+    """Views of `runs`, which may be a run, a directory of a run, or a sequence of them. Runs may be incomplete, because
+    a run's report is drawn before its manifest is written."""
+    # A string is a sequence of letters, each of which would otherwise be treated as a directory.
+    many = [runs] if isinstance(runs, str | Path | Run) else list(runs)
+    found = [run if isinstance(run, Run) else Run(run, complete=False) for run in many]
+    # The plan is read now, so that a directory without a plan raises an error before anything is drawn.
+    for run in found:
+        _ = run.document
+    return found
 
 
 def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | None = None, **options: Any) -> Figure:
@@ -253,21 +258,21 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
 
     Parameters
     ----------
-    runs : path, Run, RunView, or a sequence of them
+    runs : path, Run, or a sequence of them
         Run directories.
     name : str
         Name of the figure in `FIGURES`.
     flow : int or str, or a sequence of them, optional
         Flows of each run to draw, by number or name; by default all flows that the figure can show. Up to eight flows
-        get one line each. For more than eight flows, the figure shows their distribution or the flows that were
-        affected most, and its text says which.
+        have one line each. If there are more than eight, the figure shows their distribution or the flows that were
+        affected most, and says in its text which.
     options
-        Options of that figure, for example `bin_ns`, `start_s`, `change_s`.
+        Options of the figure, for example `bin_ns`, `start_s`, `change_s`.
 
     Raises
     ------
     ScenarioError
-        If there is no such figure or option.
+        If there is no such figure, or the figure has no such option.
     TraceError
         If the runs lack the data that the figure shows.
     """
@@ -278,7 +283,7 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
     for run in given:
         for table in FIGURES[name].needs:
-            # The last sample of a socket exists even if sockets were not sampled.
+            # The table `sockets` has each socket's last sample even if sockets were not sampled.
             unsampled = table == "sockets" and run.plan.observe.sockets_ns is None
             if unsampled or not run.tables.has(table):
                 key = {"sockets": 'observe.sockets="50 ms"', "links": 'observe.queues="50 ms"'}.get(
@@ -298,25 +303,25 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         return FIGURES[name].draw(shown, **options)
 
 
-def flows_of(run: RunView, name: str) -> list[int]:
+def flows_of(run: Run, name: str) -> list[int]:
     """Numbers of the run's flows that the figure can show."""
-    every = list(range(len(run.plan.flows)))
+    every = list(range(len(run.observed_plan.flows)))
     return {"probes": run.probe_flows, "pings": run.ping_flows, "any": every}.get(FIGURES[name].shows, run.tcp_flows)
 
 
-def _of_flows(run: RunView, name: str, flow: int | str | Sequence[int | str] | None) -> list[RunView]:
-    """A view of each flow of the run that the figure shows. The run itself if there are fewer than two such flows.
+def _of_flows(run: Run, name: str, flow: int | str | Sequence[int | str] | None) -> list[Run]:
+    """One view for each flow of the run that the figure shows. If there are fewer than two such flows, the run itself.
 
     Raises ScenarioError if the run does not have a requested flow, or if the figure cannot show it.
     """
-    if flow is None and run.flow is not None:
+    if flow is None and run.chosen_flow is not None:
         return [run]
     have = flows_of(run, name)
     if flow is None:
-        # If there are TCP flows, reordering is shown for these only.
+        # If the run has TCP flows, figures of reordering show only these.
         have = run.tcp_flows or have if FIGURES[name].shows == "any" else have
         return [run] if len(have) < 2 else [run.of_flow(number) for number in have]
-    wanted = run.chosen(flow)
+    wanted = numbers_of(run, flow)
     wrong = [number for number in wanted if number not in have]
     if wrong or not wanted:
         known = ", ".join(f"{number} ({run.flow_names[number]})" for number in have[:MOST_LINES])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about the actions of `[cures]`: each table of actions, with units, and with words for reasons
-and events."""
+"""Section of a run's page about the actions of `[cures]`, with a table for each kind of action."""
 
 from __future__ import annotations
 
@@ -12,13 +11,13 @@ import pandas as pd
 from leowarp.base import layout
 from leowarp.base.nodes import station_of
 from leowarp.report import html
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 
 MOST_ROWS = 300
-"""Maximum number of rows of a table, because more rows would make the page several megabytes large. The run's own
-tables contain all rows."""
+"""Maximum number of rows of a table on the page; more rows would make the page several megabytes large. The run's
+Parquet tables contain all rows."""
 MOST_OPEN = 12
-"""Number of rows that are visible before the reader unfolds the table."""
+"""Number of a table's rows that are visible before the reader unfolds it."""
 
 _AT = {"t_ns": ("at, s", 1e9)}
 _SWITCHED = {
@@ -67,25 +66,25 @@ _REFUSALS = {
 _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
-def cures_section(view: RunView) -> str:
-    """HTML of the section; "" if the run's nodes take no action at route changes."""
+def cures_section(view: Run) -> str:
+    """HTML of the section; "" if no node or host takes an action at route changes."""
     return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
 
 
-def _has(view: RunView, table: str) -> bool:
+def _has(view: Run, table: str) -> bool:
     return (view.path / layout.TRACE / f"{table}.parquet").exists()
 
 
-def _switches(view: RunView) -> str:
+def _switches(view: Run) -> str:
     if not _has(view, "switches"):
         return ""
-    frame = view.run.switches()
+    frame = view.switches()
     if len(frame) == 0:
         return "<p>No node changed to another link while packets waited or were in flight on the previous one.</p>"
     cures = view.document.get("cures", {})
     copies = cures.get("duplicate", "off") != "off"
     columns = _COPIED if copies else _SWITCHED
-    # Tables of older versions lack the reasons.
+    # Tables of older versions lack the column of reasons.
     told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
         [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
@@ -103,10 +102,10 @@ def _switches(view: RunView) -> str:
     return _table(f"Changes of nodes to another link. {said}", header, rows, left, len(frame), "entries")
 
 
-def _merges(view: RunView) -> str:
+def _merges(view: Run) -> str:
     if not _has(view, "merges"):
         return ""
-    frame = view.run.merges()
+    frame = view.merges()
     if len(frame) == 0:
         return "<p>No node changed to another link, so no marker was sent.</p>"
     rows = [
@@ -122,10 +121,10 @@ def _merges(view: RunView) -> str:
     return _table(caption, header, rows, left, len(frame), "markers")
 
 
-def _notices(view: RunView) -> str:
+def _notices(view: Run) -> str:
     if not _has(view, "notices"):
         return ""
-    frame = view.run.notices()
+    frame = view.notices()
     if len(frame) == 0:
         return "<p>No host received a notice of a route change.</p>"
     rows = [
@@ -141,10 +140,10 @@ def _notices(view: RunView) -> str:
     return _table(caption, header, rows, frozenset(range(1, 5)), len(frame), "notices")
 
 
-def _orders(view: RunView) -> str:
+def _orders(view: Run) -> str:
     if not _has(view, "orders"):
         return ""
-    cures, frame = view.document.get("cures", {}), view.run.orders()
+    cures, frame = view.document.get("cures", {}), view.orders()
     orders, copies = (cures.get(key, "off") != "off" for key in ("resequence", "duplicate"))
     columns: dict[str, tuple[str, float]] = {"numbered_pkts": ("numbered", 1)}
     columns |= _ORDERED if orders else {}
@@ -163,10 +162,10 @@ def _orders(view: RunView) -> str:
     return _table(caption, header, rows, frozenset(range(3)), len(frame), "streams")
 
 
-def _nodes(view: RunView) -> str:
+def _nodes(view: Run) -> str:
     if not _has(view, "nodetotals"):
         return ""
-    frame = view.run.nodetotals()
+    frame = view.nodetotals()
     if len(frame) == 0:
         return ""
     rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(MOST_ROWS).itertuples(index=False)]
@@ -180,20 +179,21 @@ def _nodes(view: RunView) -> str:
 _ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for packets to")
 
 
-def _entry(view: RunView, row: Any) -> list[object]:
-    """Cells for a change of a node's route: instant, old and new link, and the station whose packets are affected."""
+def _entry(view: Run, row: Any) -> list[object]:
+    """Cells for one switch of a node's route: time, old and new link, and the station to which the affected packets
+    go."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
 
 
-def _end(view: RunView, direction: Any, side: int) -> str | None:
-    """The node at one end of a direction: 0 sends, 1 receives; None if there is no such direction."""
-    return None if pd.isna(direction) else view.run.tables.directions[int(direction)][side]
+def _end(view: Run, direction: Any, side: int) -> str | None:
+    """Name of the node at one end of a direction: side 0 sends, side 1 receives; None if there is no such direction."""
+    return None if pd.isna(direction) else view.tables.directions[int(direction)][side]
 
 
 def _refusal(refused: Any) -> str | None:
-    # A reason that only newer versions have appears as its number.
+    # A reason that this version does not know is shown as its number.
     return None if pd.isna(refused) else _REFUSALS.get(str(refused), str(refused))
 
 
@@ -214,7 +214,7 @@ def _folded(table: str, count: int, what: str) -> str:
 
 
 def _numbers(row: Any, columns: Mapping[str, tuple[str, float]]) -> list[float | int | None]:
-    # Tables of older versions lack the newest columns.
+    # Tables of older versions lack columns that were added later.
     known = set(row._fields)
     return [html.number(getattr(row, name), unit) if name in known else None for name, (_, unit) in columns.items()]
 
@@ -227,5 +227,5 @@ def _stream(row: Any) -> str:
     if pd.isna(row.protocol):
         return "all packets"
     name = _PROTOCOLS.get(int(row.protocol), f"protocol {int(row.protocol)}")
-    # Port 0 means that the protocol has no ports.
+    # Port 0 stands for a protocol without ports.
     return f"{name}, port {row.source_port:.0f} to {row.destination_port:.0f}" if row.source_port else name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actions of `[cures]` on the page of a run."""
+"""Tests how a run's page shows the actions of `[cures]`."""
 
 import re
 
@@ -11,7 +11,7 @@ import pytest
 from leowarp.base import layout
 from leowarp.base.metadata import decode_metadata
 from leowarp.report.pages.cures_section import cures_section
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 from leowarp.trace import TABLES
 from support.synthetic.run import PLAN_TOML, S, write_synthetic_run
 
@@ -33,11 +33,11 @@ NODE = {"node": 1, "held_pkts": 0, "held_bytes": 0, "held_max_bytes": 24_224, "h
 
 @pytest.fixture
 def cured(tmp_path):
-    """A function that writes the run with the tables in its arguments, and returns the section."""
+    """A function that writes a run with the tables in its arguments, and returns the page's section."""
 
     def section(cures="", **tables):
         path = write_synthetic_run(tmp_path / "run", PLAN_TOML + cures)
-        # All tables of a run have the same names of links and hosts.
+        # Names of links and hosts are stored in the metadata of each table; the test copies them from one table.
         of_run = pq.read_schema(path / layout.TRACE / "links.parquet")
         metadata = {name: decode_metadata(of_run, name) for name in ("directions", "hosts")} | {"nodes": ["n-a", "n-b"]}
         for name, rows in tables.items():
@@ -45,7 +45,7 @@ def cured(tmp_path):
             frame = pd.DataFrame(rows, columns=schema.names)
             table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
             pq.write_table(table.replace_schema_metadata(schema.metadata), path / layout.TRACE / f"{name}.parquet")
-        return cures_section(RunView(path))
+        return cures_section(Run(path, complete=False))
 
     return section
 
@@ -59,7 +59,7 @@ def test_an_entry_names_its_links_and_what_became_of_the_packets(cured):
 
 def test_why_not_all_was_moved_is_told_where_that_is_so(cured):
     assert "not all moved because" not in cured(switches=[SWITCH])
-    # A reason without a text appears as its number.
+    # A reason for which there is no text is shown as its number.
     assert {"not all moved because", "9"} <= set(cells(cured(switches=[SWITCH | {"refused": 9}, SWITCH])))
 
 
@@ -76,7 +76,7 @@ def test_a_stream_that_was_put_in_order_names_its_flow(cured):
 
 
 def cells(found):
-    """Texts of the cells and headers of tables, without repetition."""
+    """Texts of the cells and headers of all tables, in order."""
     return re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", found)
 
 

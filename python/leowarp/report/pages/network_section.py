@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about its network. Tables list links and satellites that were busy, dropped packets or had
-queues, and the TCP flows by pair of stations. The reader can sort a table by any column."""
+"""Section of a run's page about its network. Tables list the links and satellites that were busy, dropped packets or
+had queues, and the TCP flows by pair of stations. The reader can sort a table by any column."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pandas as pd
 from leowarp.metrics import pairs
 from leowarp.report import html
 from leowarp.report.figures.across_flows import has_pairs
-from leowarp.report.view import MOST_LINES, RunView
+from leowarp.report.labels import MOST_LINES
+from leowarp.results.run import Run
 
 MOST_ROWS = 300
-"""Maximum number of rows of a table, because more rows would make the page several megabytes large. `leowarp show
---links` prints as many rows as requested."""
+"""Maximum number of rows of a table on the page; more rows would make the page several megabytes large. `leowarp show
+--links` prints any number of rows."""
 
 _CARRIED = {
     "offered_pkts": ("offered", 1),
@@ -48,16 +49,16 @@ _PAIRS = {
     "lost_ratio": ("lost, %", 0.01),
     "retransmissions_pkts": ("retransmitted", 1),
 }
-"""Columns of the tables: label, and size of the unit."""
+"""Columns of the tables -> label, and the number by which a value is divided."""
 
 
-def network_section(view: RunView) -> str:
-    """Tables of links, satellites and pairs of stations. The tables are folded unless there are many flows. The result
-    is "" if no link carried a packet."""
-    links = view.metrics.links
+def network_section(view: Run) -> str:
+    """HTML of tables of links, satellites and pairs of stations. If there are few flows, the tables are folded. Returns
+    "" if no link carried a packet."""
+    links = view.numbers.links
     if len(links) == 0:
         return ""
-    satellites = view.run.satellites()
+    satellites = view.satellites()
     tables = [_links(links)]
     if len(satellites):
         tables.insert(0, _table("satellite", satellites, list(satellites["satellite"]), _SATELLITES, "satellites"))
@@ -83,7 +84,7 @@ def _table(
     by: tuple[str, ...] = ("queue_max_pkts", "dropped_queue_pkts"), lead: tuple[str, ...] = (),
     words: list[list[Any]] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
-    """HTML of a folded table, and the table's name. Rows are sorted by the columns in `by`, largest values first."""
+    """HTML of a folded table, and the table's title. Rows are sorted by the columns in `by`, largest values first."""
     keys = frame[list(by)].astype("Float64").reset_index(drop=True)
     order = keys.sort_values(list(by), ascending=False, kind="stable").index[:MOST_ROWS]
     rows = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about the reconfigurations of an access link. This section replaces the section about route
+"""Section of the page about the reconfigurations of an access link. It takes the place of the section about route
 changes over satellites."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pandas as pd
 from leowarp import scalars
 from leowarp.report import html
 from leowarp.report.pages.scalar_rows import Row, scalar_rows
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 
 SUMMARY_ROWS: tuple[Row, ...] = (
     "recovery_p50_ns",
@@ -30,12 +30,12 @@ SUMMARY_ROWS: tuple[Row, ...] = (
 """Scalars of a flow that the section shows, in this order."""
 
 
-def reconfigurations_section(view: RunView) -> str:
-    """HTML: numbers over all reconfigurations by flow, then a folded table with each single reconfiguration.
+def reconfigurations_section(view: Run) -> str:
+    """HTML: a table of numbers per flow over all reconfigurations, then a folded table with each reconfiguration.
 
     Returns: The HTML; one sentence if the path was never reconfigured.
     """
-    changes = view.metrics.route_changes
+    changes = view.numbers.route_changes
     if len(changes) == 0:
         return "<p>The path was never reconfigured.</p>"
     flows = view.summary["flows"]
@@ -45,10 +45,11 @@ def reconfigurations_section(view: RunView) -> str:
     return together + _each(view, changes)
 
 
-def _each(view: RunView, changes: pd.DataFrame) -> str:
+def _each(view: Run, changes: pd.DataFrame) -> str:
     rows = []
     for t_ns, here in changes.groupby("t_ns", sort=True):
-        # Both directions change at the same instant and use the same satellite, so the first row names the new path.
+        # Both directions change at the same time and use the same satellite, so the first row is enough to name the new
+        # path.
         after = here["path_after"].iloc[0]
         steps = [
             f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"

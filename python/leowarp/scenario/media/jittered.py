@@ -22,25 +22,26 @@ class Jittered(MediumSection):
     other.
 
     delay_ns, jitter_ns: Mean and standard deviation of the delay from A to B, ns, for every distribution.
-    delay_up_ns: Delay from B to A, which is constant.
+    delay_up_ns: Constant delay from B to A, ns.
     distribution: ``uniform``, ``normal``, ``exponential`` or ``table``.
-    table: Samples in any unit, one per line; None unless the distribution is ``table``.
+    table: File of samples in any unit, one per line; None unless the distribution is ``table``.
     rate_bps, rate_up_bps: Rate in bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
-    queue_pkts: netem's limit on packets that wait or are in flight; None: unlimited. `queue_bytes` is always None.
+    queue_pkts: netem's limit on the number of packets that wait or are in flight; None: unlimited. `queue_bytes` is
+        None: netem has no limit in bytes.
     loss_ratio: 0 to 1; packets from A to B are lost independently.
     """
 
     NAME: ClassVar = "jittered"
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
-    # `--set jittered.distribution=table` on a plan must not remove the plan's table.
+    # On a plan with a table, `--set jittered.distribution=table` must not remove the table's name.
     KEEPS: ClassVar = {"distribution": "table"}
 
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
     delay_up_ns: int = quantity(
         units.TIME, "One-way delay, B to A; this direction has no jitter.", "0 s", low="0 s", high="60 s"
     )
-    # netem's own parameter is the standard deviation for its tables, but the half-width for its uniform distribution
-    # (net/sched/sch_netem.c, tabledist). leowarp's key is always the standard deviation.
+    # netem's parameter is the standard deviation for its tables, but the half-width for its uniform distribution
+    # (net/sched/sch_netem.c, tabledist). leowarp's key is the standard deviation for every distribution.
     jitter_ns: int = quantity(
         units.TIME, "Standard deviation of the packets' delay, A to B, for every distribution.", "1 ms", low="0 s",
         high="2 s",
@@ -81,13 +82,15 @@ class Jittered(MediumSection):
 
     @property
     def left_bps(self) -> int | None:
-        """The rate that remains for packets, as for links with background traffic (`background.RateKeys`)."""
+        """Rate of the link for packets: a jittered link has no background traffic that reduces it
+        (`background.RateKeys`)."""
         return self.rate_bps
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys that only a constellation uses, and all keys of `[network]` except the length of packets."""
-        # A jittered link always uses netem, and its hosts are connected by wires.
+        """Keys that have no effect: those that only a constellation uses, and all keys of `[network]` except packet
+        length."""
+        # A jittered link always uses netem, and wires connect its hosts, so these keys offer no choice.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
         return {**super().idle(follows=follows), "network": only}
 
@@ -101,7 +104,7 @@ class Jittered(MediumSection):
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None
-        # A wrong table has been reported already, so it is not also reported as missing.
+        # If the table is wrong, this has been reported already, and the table is not reported as missing.
         if drawn and not given and not (section.gave("table") and "table" not in section.values):
             rule = 'is missing, and distribution is "table"'
             problems.add(section.where("distribution"), "jittered.table", rule, 'write table = "delays.txt"')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[measured]`: a link that replays a measurement.
 
-A replay is open-loop: delay, loss and capacity are functions of time and do not react to the flow (docs/limitations.md,
-replays of measured paths).
+In a replay, delay, loss and capacity depend only on time and do not react to the flow (docs/limitations.md, replays of
+measured paths).
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ class Measured(QueueKeys, MediumSection):
     """One link between hosts A and B that replays a measurement. A to B is the downlink, from the internet to the user;
     B to A is the uplink. `run.start` is the time in the measurement at which the run begins.
 
-    file, file_up: Delays of both directions or of the downlink; one-way delays of the uplink.
-    format, capacity_format: The program that wrote the files; with ``auto``, their content decides
+    file, file_up: File of round trips or of downlink delays; file of one-way delays of the uplink.
+    format, capacity_format: The program that wrote the files; with ``auto``, leowarp recognises it by the content
         (`timeline/recordings/formats/files.py`).
     interval_ns: Time between two lines of a file without times; None if the file has times.
-    capacity, capacity_up: Measured capacity of each direction, if it is not in the file of delays.
+    capacity, capacity_up: File with the measured capacity of each direction, if the file of delays does not contain it.
     rate_bps, rate_up_bps: Rate in bit/s of a direction whose capacity was not measured; None: unshaped.
-    repeat: Whether each file restarts when it ends, with its own length, as in Mahimahi and LeoReplayer.
-    rtt, lost_probes: Rules that divide a round trip between the two directions, and that assign the loss of a probe to
-        a direction if it is unknown.
+    repeat: Whether each file starts again from its own beginning when it ends, as in Mahimahi and LeoReplayer.
+    rtt, lost_probes: Rule that divides a measured round trip between the two directions; rule that decides in which
+        direction a probe was lost, if the file does not say so.
     rtt_from: The host at which the round trips begin.
-    gaps, gap_after_ns: Rule for times without measurement, and the length from which such a time counts as a gap; None:
-        ten median intervals.
-    resample_ns, interpolation_step_ns: Width of a row that combines several probes; distance between the rows of a
-        straight line.
-    probe_size_bytes: IP length of the probes, whose own transmission time is part of the measurement; None: the format
-        determines it.
+    gaps, gap_after_ns: Rule for times without measurement, and the least length of such a time that is treated as a
+        gap; None: ten median intervals.
+    resample_ns, interpolation_step_ns: Length of time for which several probes are combined into one row of the table;
+        distance between two rows where delays are interpolated linearly.
+    probe_size_bytes: IP length of the probes, whose own transmission time is part of the measured delay; None: the
+        format determines it.
     clock: Wall-clock time at the measurement's time 0, if the file does not give it.
     """
 
@@ -99,7 +99,7 @@ class Measured(QueueKeys, MediumSection):
         ("down", "up", "both", "none"),
         "down",
     )
-    # A gap is an error unless the user chooses a rule: any default value would be invented.
+    # A gap is an error unless the user chooses a rule, because any default would invent data.
     gaps: str = word(
         "Treatment of a time without probes (a gap): an error; hold: the delay before it continues; down: no packet "
         "passes; linear: the delay changes linearly to the one after it.",
@@ -143,12 +143,12 @@ class Measured(QueueKeys, MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check for keys that have no effect beside another key; every broken rule goes to `problems`.
+        """Check for keys that have no effect together with another key; every broken rule goes to `problems`.
 
-        The files' content is not checked here: at this point only the scenario's text is read, and `media/measured`
-        reads its files.
+        The files' content is not checked here, because only the scenario's text has been read; `media/measured` reads
+        and checks the files.
         """
-        # A capacity table has a value at every instant, so a rate beside it would never apply.
+        # A capacity table has a value at every instant, so a rate given in addition would have no effect.
         for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
             if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
                 rule = f"has no effect: {capacity} says what this way could carry"

@@ -18,45 +18,47 @@ CONGESTION_CONTROLS = (
 """The congestion controls that are built into the default guest kernel."""
 
 DELACK_MODULE = "delack"
-"""The guest kernel's module that delays acknowledgements. The keys of the hosts determine its parameters."""
+"""Module of the guest kernel that delays acknowledgements. The parameters of this module follow from the hosts'
+keys."""
 
 LOSS_DETECTION_MODULE = "loss_detection"
-"""The guest kernel's module with the methods of `LOSS_DETECTIONS` and their parameters."""
+"""Module of the guest kernel that implements the methods of `LOSS_DETECTIONS`."""
 
 LOSS_DETECTIONS = ("kernel", "ncr-careful", "ncr-aggressive", "door", "rr", "pr", "notified", "rack-draft", "rack-4.14")
 """Values of `tcp.loss_detection`; the guest identifies them by their index in this list
 (guest/tcp/loss_detection.h)."""
 
 OWN_SCOREBOARD = ("ncr-careful", "ncr-aggressive", "rr", "pr", "rack-draft", "rack-4.14")
-"""Methods that replace the kernel's decision on which packets are lost; the other methods modify it."""
+"""Methods that decide, instead of the kernel, which packets are lost; each other method modifies the kernel's
+decision."""
 
 PROFILES = ("linux", "norack", "classic", "newreno")
-"""Values of `tcp.profile`; `scenario.profiles` has the sysctls of each."""
+"""Values of `tcp.profile`; `scenario.profiles` has the sysctls of each profile."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
     """One transfer, probe or pair of programs between two stations.
 
-    name: A label for the user; the guest does not know it. Flows of ``[traffic]`` and connections of programs have no
-        name.
-    kind: ``tcp``, ``ping``, ``udp`` or ``program``; keys that a kind does not have (`flows.FLOW_KEYS`) are None.
-    source, destination: Names of stations. Data flows only from source to destination.
-    congestion_control: As named in the guest's /proc/sys/net/ipv4/tcp_available_congestion_control.
-    protocol, subflow_of: Rules in `workload.mptcp`; a subflow's protocol is ``mptcp``, too.
+    name: Label for the user, which the guest does not receive. Flows of ``[traffic]`` and connections of programs have
+        no name.
+    kind: ``tcp``, ``ping``, ``udp`` or ``program``; keys that belong to other kinds (`flows.FLOW_KEYS`) are None.
+    source, destination: Names of stations. Data is sent only from source to destination.
+    congestion_control: A name in the guest's /proc/sys/net/ipv4/tcp_available_congestion_control.
+    protocol, subflow_of: Multipath TCP (see `workload.mptcp`); the protocol of a subflow is ``mptcp`` as well.
     start_ns, stop_ns: Times on the run's clock; in a plan, the default of `stop_ns` is the run's end.
     size_bytes: Payload to transfer; None: the flow sends until `stop_ns`.
-    rate_bps: Payload in bit/s that the application offers; None: as much as TCP accepts.
-    interval_ns, packet_rate_pkts_per_s: Pace of probes; at least one of the two is None. Both are None for a flood,
-        whose pace depends only on replies.
-    packets: Maximum number of probes; None: probes are sent until `stop_ns`.
-    payload_bytes: Payload of a probe's packet, without the headers of IP and ICMP or UDP (28 bytes).
+    rate_bps: Payload that the application offers, bit/s; None: as much as TCP accepts.
+    interval_ns, packet_rate_pkts_per_s: Time between two probes, or probes per second; at least one of the two is None.
+        For a flood with ``interval = "none"``, which sends a probe only after a reply, both are None.
+    packets: Number of probes; None: probes are sent until `stop_ns`.
+    payload_bytes: Payload of a probe without the headers of IP and ICMP or UDP (28 bytes).
     client, server: Command lines of a program, which may contain ``{server}``, ``{port}``, ``{run_dir}`` and
         ``{applications}``.
-    client_at, client_after_ns: The end at which the client runs, ``source`` or ``destination``, with the server at the
-        other end; and the time from the server's start to the client's start.
+    client_at, client_after_ns: The end at which the client runs, ``source`` or ``destination`` (the server runs at the
+        other end); time from the server's start to the client's.
     expect_exit: Expected exit code of the client; None: the client is still running when the flow stops.
-    named_in: The file that names the programs; not part of the plan's identity.
+    named_in: The file that names the programs; flows that differ only here are equal.
     """
 
     name: str | None = text(
@@ -108,7 +110,8 @@ class Flow:
     )  # fmt: skip
     packets: int | None = count("ping, udp: largest number of probes.", "unlimited", 1, 10**12, none="unlimited")
     replies: bool | None = flag("ping: the destination answers.", True)
-    # 56 bytes are ping's own default. 1472 bytes fill a packet of 1500 with headers of IPv4 (20) and ICMP or UDP (8).
+    # 56 bytes are the default of ping itself. 1472 bytes fill a packet of 1500 with the headers of IPv4 (20) and ICMP
+    # or UDP (8).
     payload_bytes: int | None = quantity(
         units.BYTES, "ping, udp: payload of a packet (default of udp: 1200 B).", "56 B", low="16 B", high="1472 B"
     )
@@ -152,7 +155,7 @@ class Flow:
         "flow's stop.",
         0, 0, 255, none="stopped",
     )  # fmt: skip
-    # The file that names the program decides whether the program may run (guest/building/trust.py).
+    # The file that names the program; the program may run only if this file is trusted (guest/building/trust.py).
     named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
@@ -162,7 +165,7 @@ class Flow:
 
     @property
     def paced_pkts_per_s(self) -> float:
-        """Nominal packets per second of a ping or UDP flow; 0 if its pace depends only on replies."""
+        """Nominal packets per second of a ping or UDP flow; 0 if each probe is sent only after a reply."""
         if self.packet_rate_pkts_per_s is not None:
             return self.packet_rate_pkts_per_s
         return 1e9 / self.interval_ns if self.interval_ns else (self.rate_bps or 0) / 8 / (self.payload_bytes or 1)
@@ -170,20 +173,20 @@ class Flow:
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp:
-    """TCP of a host: a profile, buffers, and any sysctls on top.
+    """TCP of a host: a profile, buffers, and sysctls that override both.
 
     profile: A key of `profiles.PROFILE_SYSCTLS`.
-    buffer_max_bytes: Third number of tcp_rmem and tcp_wmem. The largest value of all hosts is also the guest's
-        net.core.rmem_max and wmem_max.
+    buffer_max_bytes: Third number (the maximum) of tcp_rmem and tcp_wmem. The guest's net.core.rmem_max and wmem_max
+        are the largest `buffer_max_bytes` of all hosts.
     sack, dsack, rack, timestamps: Switches of TCP; None: as in the profile.
-    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements it. The module reads the choice from bits
-        of net.ipv4.tcp_recovery.
-    door_freeze_ns, door_undo_ns: Parameters of TCP-DOOR; None: the smoothed round-trip time.
+    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements these methods. The module finds the
+        choice of the host in bits of the sysctl net.ipv4.tcp_recovery.
+    door_freeze_ns, door_undo_ns: Parameters of TCP-DOOR, ns; None: one smoothed round-trip time.
     rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio: Parameters of RR-TCP and TCP-PR.
     recovery, reordering, max_reordering: The sysctls ``tcp_*`` of these names; None: as in the profile.
-    delayed_ack, delayed_ack_timer_ns: Implemented by a module of the guest (``on``) or by its routes (``off``), because
-        Linux 6.12 has no sysctl for it.
-    sysctl: Sysctls that override all other keys.
+    delayed_ack, delayed_ack_timer_ns: A module of the guest implements ``on``, and attributes of the routes implement
+        ``off``, because Linux 6.12 has no sysctl for delayed ACKs.
+    sysctl: Sysctls by name; they override all other keys.
     """
 
     profile: str = word(
@@ -192,11 +195,12 @@ class Tcp:
         PROFILES,
         "linux",
     )
-    # The default is more than the default path can hold: at 100 Mbit/s, 16 MiB last 1.3 s.
+    # The default exceeds what the default path can hold: at 100 Mbit/s, 16 MiB are 1.3 s of data.
     buffer_max_bytes: int = quantity(
         units.BYTES, "Largest send and receive buffer (tcp_wmem, tcp_rmem).", "16 MiB", low="64 KiB", high="1 GiB"
     )
-    # With "internal", only BBR and sockets that ask for it are paced; sch_fq paces each socket that has a rate.
+    # With "internal", TCP paces only BBR and sockets that request pacing; with "fq", sch_fq paces each socket that has
+    # a pacing rate.
     pacing: str = word(
         "Pacing of sockets that have a pacing rate: by TCP itself, or by sch_fq on the host's link, which paces every "
         "congestion control.",
@@ -204,7 +208,7 @@ class Tcp:
         "internal",
     )
     # By default, Linux only accepts ECN and does not request it (Documentation/networking/ip-sysctl.rst, tcp_ecn = 2).
-    # Every profile has the same default.
+    # The default is the same in every profile.
     ecn: str = word(
         "Explicit congestion notification: accepted if the peer requests it (passive), requested on every connection "
         "(on), or never used (off) (net.ipv4.tcp_ecn 2, 1, 0).",
@@ -235,8 +239,8 @@ class Tcp:
         "profile",
         none="profile",
     )
-    # The bits are those of tcp_rack.c and tcp_input.c, Linux 6.12: TCP_RACK_LOSS_DETECTION, _STATIC_REO_WND,
-    # _NO_DUPTHRESH.
+    # The bits of this sysctl are from tcp_rack.c and tcp_input.c of Linux 6.12: TCP_RACK_LOSS_DETECTION,
+    # _STATIC_REO_WND, _NO_DUPTHRESH.
     recovery: int | None = count(
         "Loss detection (net.ipv4.tcp_recovery), a sum: 1 RACK; 2 its reordering window stays a quarter of the "
         "smallest RTT instead of growing with DSACKs; 4 the window also applies once `reordering` duplicate ACKs have "
@@ -272,13 +276,13 @@ class Tcp:
         units.TIME, "door: largest age of a response that is undone when packets arrive out of order (T2).",
         "rtt", low="0 s", high="10 s", none="rtt",
     )  # fmt: skip
-    # The source is Zhang et al. 2003, section 3.
+    # The default is from Zhang et al. 2003, section 3.
     rr_percentile_ratio: float = quantity(
         units.RATIO, "rr: share of past reordering that must not cause a retransmission; the threshold is this "
         "percentile.",
         "90 %", low="1 %", high="100 %",
     )  # fmt: skip
-    # The source is Bohacek et al. 2006: alpha = 0.995, beta = 3.
+    # The defaults are from Bohacek et al. 2006: alpha = 0.995, beta = 3.
     pr_alpha_ratio: float = quantity(
         units.RATIO, "pr: factor by which the largest RTT decays during one RTT.", "99.5 %", low="1 %", high="100 %"
     )
@@ -295,10 +299,10 @@ class Tcp:
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """A station's host, with every sysctl that it gets.
+    """The host of a station, with all sysctls that it gets.
 
-    tcp: ``[tcp]``, with the keys that ``[hosts.NAME.tcp]`` replaces.
-    sysctl: Derived from `tcp` (`profiles.host_sysctls`), then overridden by sysctls that a plan spells out; sorted by
+    tcp: The keys of ``[tcp]``, overridden by those of ``[hosts.NAME.tcp]``.
+    sysctl: Sysctls derived from `tcp` (`profiles.host_sysctls`), overridden by those in the text of a plan; sorted by
         name.
     """
 

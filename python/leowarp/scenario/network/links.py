@@ -10,23 +10,23 @@ from leowarp.scenario.network.background import RateKeys
 from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
-"""The lengths are from RFC 791, 3.1, without options, and from RFC 8200, 3, without extension headers. The lengths are
-indexed by `network.family`."""
+"""Length of the IP header by `network.family`: RFC 791, 3.1, without options, and RFC 8200, 3, without extension
+headers."""
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
-"""Values of `network.mtu`."""
+"""Smallest and largest value of `network.mtu`."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
 """Keys of `[routing]` that only `update = "staggered"` uses."""
 SKY_KEYS = ("geostationary_separation", "obstructions")
-"""Keys of a station that a plan contains only if they restrict the view."""
+"""Keys of a station that a plan contains only if they limit the directions that the station may use."""
 ACQUISITION_KEYS = ("acquisition", "acquisition_between_planes", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
-"""Keys of `[isl]` and of `[ground]` for links that become usable only after a delay. A plan contains them if that delay
-is not 0."""
+"""Keys of `[isl]` and of `[ground]` for links that are usable only some time after they come up. A plan contains these
+keys if that time is not 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
-    """A place on the ground with a host behind it.
+    """A place on the ground with a host.
 
     name: The name of the station. The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
     latitude_deg, longitude_deg: Coordinates, north and east positive; None for stations that a medium implies.
@@ -34,8 +34,8 @@ class Station:
         medium implies.
     geostationary_separation_deg, obstructions: Limits on the directions that the station may use
         (`leowarp.ephemeris.skies`); None: all directions are allowed.
-    shaped: Whether ground links are shaped. If False, they have no rate, queue or loss; their delay is as in
-        ``[ground]``.
+    shaped: Whether the station's ground links have the rate, queue and loss of ``[ground]``. If False, they only have
+        its delay.
     """
 
     name: str = text(
@@ -54,7 +54,7 @@ class Station:
         low="-1 km",
         high="100 km",
     )
-    # The value 22 deg is from SpaceX to the FCC, SAT-MOD-20200417-00037.
+    # SpaceX's filing SAT-MOD-20200417-00037 with the FCC says 22 deg.
     geostationary_separation_deg: float | None = quantity(
         units.ANGLE, "The station uses no satellite nearer than this to the geostationary arc, as seen from the "
         "station; 22 deg is Starlink's value in its filings.", "none", low="0 deg", high="90 deg", none="none",
@@ -63,8 +63,8 @@ class Station:
         "Smallest usable elevation by azimuth: a CSV table with the columns `azimuth_deg, elevation_deg`, interpolated "
         "linearly between rows, also across north."
     )
-    # The study's emulator leaves the receiver's links unshaped, because it uses the wrong node of the path (main.go at
-    # 34e333e).
+    # The study's emulator does not shape the receiver's ground links, because it looks up the wrong node of the path
+    # (main.go at 34e333e).
     shaped: bool = flag(
         "Whether rate, queue and loss of `[ground]` apply to the station's links; false: its links have none of these.",
         True,
@@ -75,20 +75,20 @@ class Station:
 class Isl(RateKeys):
     """Links between satellites.
 
-    A rule determines the links at each instant; `acquisition` is the time to point a laser.
+    The key `rule` determines the links at each instant; `acquisition` is the time to point a laser.
 
     rule: ``range``, ``plus-grid`` or ``none``.
-    max_range_m, grazing_height_m: For the rule ``range``. With `grazing_height_m` None, only the range limits a link,
-        even through the Earth.
-    terminals: Links per satellite, nearest first; None: no limit.
+    max_range_m, grazing_height_m: Limits of the rule ``range``: the longest link, and the lowest height above the Earth
+        at which a link may pass. If `grazing_height_m` is None, a link may even pass through the Earth.
+    terminals: Largest number of links of a satellite, nearest first; None: unlimited.
     seam, polar_cutoff_deg: For ``plus-grid``: whether the first and the last plane of a star are linked; latitude above
         which planes are not linked.
-    acquisition_ns, acquisition_between_planes_ns, acquiring: Time for which a link stays unusable after the route
-        update that first includes it; the same for links between two planes (None: no separate time). `acquiring` is
-        the treatment of packets during that time (``wait``, ``lost``, ``buffered``).
+    acquisition_ns, acquisition_between_planes_ns, acquiring: A new link is unusable for `acquisition_ns` after the
+        route update that first includes it; a link between two planes for `acquisition_between_planes_ns` (None:
+        `acquisition_ns`). `acquiring` says what happens to packets during that time (``wait``, ``lost``, ``buffered``).
     across_shells: For the rule ``range`` over several shells: whether satellites of different shells are linked.
-    overhead_bytes: Bytes added to the IP length.
-    loss_ratio: 0 to 1; packets are lost independently.
+    overhead_bytes: Bytes added to the IP length of each packet.
+    loss_ratio: 0 to 1; each packet is lost independently of the others.
     """
 
     rule: str = word(
@@ -107,8 +107,8 @@ class Isl(RateKeys):
     terminals: int | None = count(
         "Largest number of links per satellite, nearest first.", "unlimited", 1, 1000, none="unlimited"
     )
-    # Across a star's seam, neighbouring planes move in opposite directions. Each satellite is linked to the partner
-    # with the smallest mean distance (docs/limitations.md, constellations).
+    # Neighbouring planes on the two sides of a star's seam move in opposite directions. Across the seam, a satellite is
+    # linked to the satellite with the smallest mean distance (docs/limitations.md, constellations).
     seam: bool = flag("plus-grid: whether links cross the seam of a star constellation.", True)
     polar_cutoff_deg: float | None = quantity(
         units.ANGLE, "plus-grid: latitude above which no planes are linked.", "none", low="0 deg", high="90 deg",
@@ -123,9 +123,9 @@ class Isl(RateKeys):
         units.TIME, "Time to point the lasers of a link that the rule has just added.", "0 s", low="0 s",
         high="1 h",
     )  # fmt: skip
-    # Temporary links are mostly those between crossing planes (Chaudhry and Yanikomeroglu, "Laser Intersatellite Links
-    # in a Starlink Constellation: A Classification and Analysis", 2021). No source was found for a separate time of
-    # each class of links.
+    # Links that exist only for some time are mostly those between crossing planes (Chaudhry and Yanikomeroglu, "Laser
+    # Intersatellite Links in a Starlink Constellation: A Classification and Analysis", 2021). We found no source that
+    # gives different times for different classes of links.
     acquisition_between_planes_ns: int | None = quantity(
         units.TIME, "acquisition: time to point the lasers between satellites of two orbital planes; `acquisition` is "
         "then the time within a plane.", "the same", low="0 s", high="1 h", none="the same",
@@ -147,7 +147,7 @@ class Isl(RateKeys):
 
     @property
     def longest_acquisition_ns(self) -> int:
-        """Time to point the lasers of a link of the slowest class; 0: every link is available at once."""
+        """The longer one of the two acquisition times; 0: every link is usable at once."""
         return max(self.acquisition_ns, self.acquisition_between_planes_ns or 0)
 
 
@@ -155,13 +155,13 @@ class Isl(RateKeys):
 class Ground(RateKeys):
     """Links between stations and satellites.
 
-    rule: ``ground-range`` or ``min-elevation``; each rule uses one of the next two values.
-    max_ground_range_m, min_elevation_deg: Distance on the sphere from the station to the sub-satellite point; elevation
-        above the station's horizon.
+    rule: ``ground-range`` or ``min-elevation``; the first uses `max_ground_range_m`, the second `min_elevation_deg`.
+    max_ground_range_m, min_elevation_deg: Largest distance on the sphere from the station to the sub-satellite point;
+        smallest elevation above the station's horizon.
     delay: ``slant-range``, which divides the distance by c = 299,792,458 m/s, or ``zero``.
-    handover_gap_ns, handover_gap_spread_ns, in_gap: Time for which a station's link to a new satellite stays unusable,
-        the spread of that time, and the treatment of packets meanwhile (``lost``, ``buffered``, ``old``).
-    overhead_bytes, loss_ratio: The same as in `Isl`.
+    handover_gap_ns, handover_gap_spread_ns, in_gap: Time for which a station's link to a new satellite is unusable, the
+        spread of that time, and what happens to packets during it (``lost``, ``buffered``, ``old``).
+    overhead_bytes, loss_ratio: Bytes added to the IP length, and probability of loss, as in `Isl`.
     """
 
     rule: str = word(
@@ -208,19 +208,20 @@ class Ground(RateKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Routing:
-    """The paths of packets, and what happens to packets in flight when paths change.
+    """Choice of the packets' paths, and treatment of packets in flight when paths change.
 
-    All nodes apply an update at the same instant or, with ``update = "staggered"``, one after another. There is no
-    routing protocol.
+    All nodes apply a route update at the same instant or, with ``update = "staggered"``, one after another. No routing
+    protocol is simulated.
 
-    metric, ground_cost: Unit of a path's cost (metres, ns or hops), and for a ground link, metres of slant range or
-        along the ground.
+    metric, ground_cost: Unit of a path's cost (metres, ns or hops); for the cost of a ground link in metres, whether
+        slant range or distance along the ground is meant.
     interval_ns, link_interval_ns: Interval of route updates and of delay updates, both counted from the run's time 0. A
-        route update finds new paths; a delay update changes the delays of links in use.
-    in_flight, leaving_links: Treatment of packets in flight, and of links that violate their rule between two updates
-        (docs/concepts/in-flight-rules.md).
+        route update computes new paths; a delay update changes the delays of links in use.
+    in_flight, leaving_links: What happens to packets in flight, and to links that break the key `rule` between two
+        updates (docs/concepts/in-flight-rules.md).
     reverse: ``mirror`` or ``own``; with ``own`` the two directions may use different paths.
-    margin_ratio: Share of the least cost by which a new path must be better; None: a path stays until it breaks.
+    margin_ratio: A path is used until it breaks, or until its cost exceeds the least cost by more than this share;
+        None: only until it breaks.
     update, update_order, update_spread: ``atomic`` or ``staggered``, and the order and times of staggered switches
         (`leowarp.media.constellation.switching`).
     update_delay_ns: Mean time until a node of the new path switches, counted from the switch of the node before it.
@@ -232,7 +233,8 @@ class Routing:
         ("slant-range", "ground-distance"),
         "slant-range",
     )
-    # The study's emulator (Frederiksen et al.) computes paths every 30 s and updates delays every 15 s.
+    # The values are those of the study's emulator (Frederiksen et al.), which computes paths every 30 s and delays
+    # every 15 s.
     interval_ns: int = quantity(
         units.TIME, "Time between two route updates (the study's L3 interval).", "30 s", low="1 ms", high="1 d"
     )
@@ -291,18 +293,19 @@ class Routing:
 class Network:
     """Settings of the network in the guest kernel.
 
-    instantiate: ``used`` or ``all``; with ``all``, every satellite costs a namespace, and every link that the rule
-        allows costs its events.
-    endpoints: ``stations`` or ``satellites``; ``satellites`` removes the ground links' delay and rate from the path.
-    link_model, queue_counts, delay_rounding: ``leolink`` and exact ns, or netem configured as in other emulators.
-    forwarding: ``direct`` or ``kernel``: whether the kernel's IP stack handles packets that a node only forwards.
+    instantiate: ``used`` or ``all``; with ``all``, every satellite is a network namespace, and every link that the rule
+        allows has events.
+    endpoints: ``stations`` or ``satellites``; with ``satellites``, ground links have no delay and no rate, so a path's
+        delay is that between its first and last satellite.
+    link_model, queue_counts, delay_rounding: ``leolink`` with exact ns, or netem configured as in other emulators.
+    forwarding: ``direct`` or ``kernel``; with ``kernel``, packets that a node only forwards pass its IP stack as well.
     mtu_bytes: MTU of the hosts' interfaces; all other interfaces have 1,500.
-    neighbours: ``static`` or ``arp``. With ``arp``, each new link first resolves its neighbour, which takes one round
-        trip over the link.
+    neighbours: ``static`` or ``arp``. With ``arp``, a new link first sends ARP requests, which take one round trip over
+        the link.
     family: ``ipv4`` or ``ipv6``, for all addresses and packets.
     """
 
-    # "all" with the rule `range` is costly: 18 x 36 satellites within 3000 km have 22,334 different links in 1000 s and
+    # With the rule `range`, "all" is costly: for 18 x 36 satellites and 3000 km, 1000 s have 22,334 different links and
     # 1.6 million events (design/routes-and-timeline.md).
     instantiate: str = word("Satellites that become routers: those on some path, or all.", ("used", "all"), "used")
     endpoints: str = word(
@@ -311,8 +314,8 @@ class Network:
         ("stations", "satellites"),
         "stations",
     )
-    # netem's limit includes its delay line: with a limit of 500 packets, 10 ms at 100 Mbit/s leave room for 417 waiting
-    # packets (docs/concepts/links.md).
+    # netem counts packets in its delay line: with a limit of 500 packets and 10 ms at 100 Mbit/s, only 417 packets can
+    # wait (docs/concepts/links.md).
     link_model: str = word(
         "Model of a link: leolink (separate queue, serialiser and delay line), or Linux netem.",
         ("leolink", "netem"),
@@ -349,5 +352,5 @@ class Network:
 
     @property
     def ip_header_bytes(self) -> int:
-        """Length of the IP header of packets of flows."""
+        """Length of the IP header of a flow's packets, bytes."""
         return IP_HEADER_BYTES[self.family]

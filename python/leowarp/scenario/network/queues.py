@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues before a link's serialiser: keys of every link with a queue, and the parameters of each queueing discipline
-(Linux 6.12, net/sched)."""
+"""Queues before a link's serialiser: the keys of a section whose links have a queue, and the parameters of each
+queueing discipline (Linux 6.12, net/sched)."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from leowarp.scenario.text.problems import Problems
 
 
 def _time(doc: str, low: str = "1 us") -> Key:
-    """A parameter that is a time, stored in ns; the agent converts it to the us of the kernel's attributes."""
+    """Declaration of a parameter that is a time in ns; the agent converts it to us, as the kernel's attributes need."""
     return Key("quantity", doc, quantity=units.TIME, low=low, high="100 s")
 
 
 def _size(doc: str, low: str, high: str = "4 GB") -> Key:
-    """A parameter in bytes."""
+    """Declaration of a parameter in bytes."""
     return Key("quantity", doc, quantity=units.BYTES, low=low, high=high)
 
 
 def _number(doc: str, low: int, high: int) -> Key:
-    """A parameter without a unit."""
+    """Declaration of a parameter without a unit."""
     return Key("count", doc, low=low, high=high)
 
 
-# Defaults are the kernel's own: a parameter that is not given is not sent to the kernel (docs/concepts/links.md, other
-# queues).
+# A parameter that the scenario does not give is not sent to the kernel, so the kernel's default applies
+# (docs/concepts/links.md, other queues).
 _TARGET = _time("Target delay of the queue.")
-# The names are those of tc(8), without units; `ce_threshold` marks by delay alone, independent of the control law.
+# Names are those of tc(8), without units; `ce_threshold` marks packets by their delay alone, whatever the control law
+# does.
 _CODEL = {
     "target": _TARGET,
     "interval": _time("Time for which the delay must exceed `target` before the queue drops or marks packets."),
@@ -79,20 +80,22 @@ PARAMETERS: Mapping[str, Mapping[str, Key]] = {
 DISCIPLINES = tuple(PARAMETERS)
 
 MARKS_ALWAYS = ("cake",)
-"""Disciplines without a switch for ECN: they mark every packet whose sender supports it."""
+"""Disciplines that have no switch for ECN and mark every ECN-capable packet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueKeys:
-    """The keys of everything that has a queue.
+    """Keys of every section whose links have a queue.
 
-    `queue_parameters` holds the given parameters, in the units of their names: ``{"target_ns": 5000000}``.
+    `queue_parameters` holds the parameters that the text gives; the suffix of a name is its unit: ``{"target_ns":
+    5000000}``.
 
-    queue_pkts, queue_bytes: The limit of each direction; at most one is not None. Both None: unlimited.
+    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes; at least one of the two is None. If
+        both are None, the queue is unlimited.
     queue_discipline: A key of `PARAMETERS`.
     ecn: Whether the discipline marks packets (CE) instead of dropping them, if their sender allows it (ECT).
-    queue_parameters: Integers: ns, bytes, ppm, indexes in lists of words, or 0 and 1 for flags. The kernel chooses
-        parameters that are not given.
+    queue_parameters: Integers: ns, bytes, ppm, an index in a list of words, or 0 and 1 for a flag. For parameters that
+        are missing, the kernel's defaults apply.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
@@ -117,13 +120,13 @@ class QueueKeys:
 
 
 def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
-    """Turn a section's queue parameters into numbers; every broken rule goes to `problems`.
+    """Convert the text of a section's queue parameters into numbers; every broken rule goes to `problems`.
 
-    section: Section of a link with a queue; its ``queue_parameters`` are replaced.
+    section: Section of a link with a queue, in which ``queue_parameters`` is replaced by numbers.
     schema: The class that declares the defaults of the section's queue keys.
-    netem: Whether links use netem, which allows no other queueing discipline before it.
+    netem: Whether links use netem, with which no other queueing discipline can be combined.
     """
-    # If the section could not be decoded, the default discipline is used, so that its parameters can still be checked.
+    # If the discipline in the text is wrong, the parameters are checked as those of the default discipline.
     kind = value_of(section, schema, "queue_discipline")
     if netem and kind != "fifo":
         rule = f"netem has a plain queue of its own, not {kind}"
@@ -131,7 +134,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         problems.add(section.where("queue_discipline"), f"{section.name}.queue_discipline", rule, hint)
     _complete_ecn(section, kind, problems)
     node = section.nodes.get("queue_parameters")
-    # The section has no parameters, or something else than a table, which has been reported already.
+    # If the parameters are not a table, this has been reported already.
     if node is None or "queue_parameters" not in section.values:
         return
     parameters = {}
@@ -157,10 +160,10 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
 
 
 def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str, str | int | bool]:
-    """A discipline's parameters as a scenario writes them.
+    """A discipline's parameters in the form in which a scenario contains them.
 
     kind: A key of `PARAMETERS`.
-    parameters: Parameters in the form that a plan has.
+    parameters: Parameters as a plan contains them, by name with unit suffix.
     Returns: Parameters sorted by name, ready for TOML.
 
     >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
@@ -197,8 +200,8 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _parameter_hint(name: str, kind: str) -> str:
-    """Hint about a parameter that the discipline does not have: what to write instead, and which disciplines have the
-    parameter."""
+    """Hint about a parameter that the discipline does not have: the name that was probably meant, and the disciplines
+    that have the parameter."""
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'

@@ -182,17 +182,10 @@ def run_study(
 def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
     """Make runs of unrelated plans as one study, in the same way as `run_study`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the study.
-    label : str
-        Column of the results with the names of the runs.
-    plans : mapping of str to Plan
-        Plans by name; no two of them may be equal.
-    out : path
-        Directory of the study. The directory also contains all run directories.
-    options : Options
+    name: Name of the study.
+    label: Column of the results with the names of the runs.
+    plans: Plans by name; no two of them may be equal.
+    out: Directory of the study. The directory also contains all run directories.
     """
     planned = [
         PlannedRun(number, Combination({label: key}, {label: key}, plan), plan.run.seed)

@@ -160,7 +160,6 @@ def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
 
 
 def _size(count_bytes: float) -> str:
-    """A number of bytes as text, with three digits and a decimal prefix, such as `1.23 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if count_bytes < 1000:
             return f"{count_bytes:.3g} {unit}"

@@ -32,7 +32,6 @@ class Outstanding:
             self._queue(run).append(run)
 
     def __len__(self) -> int:
-        """Number of runs that no batch contains yet."""
         return len(self._alone) + sum(len(queue) for queue in self._others.values())
 
     def take(self, most: int) -> list[StudyRun]:
@@ -57,7 +56,6 @@ class Outstanding:
         self._alone.appendleft(run)
 
     def _queue(self, run: StudyRun) -> deque[StudyRun]:
-        """The queue for runs with the kernel and origin of `run`."""
         return self._others.setdefault((run.kernel, run.origin), deque())
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from leowarp import scalars
 from leowarp.study.statistics import HOW, Middle, middle
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.chart import Chart
+from leowarp.study.sweep.chart import chart
 from leowarp.study.sweep.parameters.keys import plan_key
 from leowarp.study.sweep.parameters.ranges import is_in_order, seeds_in_words
 from leowarp.study.sweep.plans import StudyRun
@@ -72,7 +72,6 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
 
 
 def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
-    """Rows of a table: key, number of values, and the values. The seed comes last."""
     rows = []
     for key in runs[0].values:
         values = list(dict.fromkeys(str(run.values[key]) for run in runs))
@@ -158,8 +157,8 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     given = [] if down is None else list({str(one[down]): one[down] for one in values_of_runs}.values())
     joined = down is not None and is_in_order(given, plan_key(down.split(".")))
     of_heads = {head: [middles.get((row, head), nothing) for row in rows] for head in heads}
-    chart = Chart(rows, of_heads, down or "", what, joined=joined).svg()
-    shown = f"<figure>{chart}<figcaption>{html.text(what)}; bars: intervals.</figcaption></figure>" if chart else ""
+    svg = chart(rows, of_heads, down or "", what, joined=joined)
+    shown = f"<figure>{svg}<figcaption>{html.text(what)}; bars: intervals.</figcaption></figure>" if svg else ""
     return meaning + shown + html.table(caption, [down or "", *heads], body, left=frozenset((0,)))
 
 

@@ -65,7 +65,6 @@ class StudyRun:
         return str(self.seed).join(self.around_seed)
 
     def __str__(self) -> str:
-        """Values and seed of the run, for messages: `isl.loss = 0.01 %, seed 7`."""
         return ", ".join([*(f"{key} = {value}" for key, value in self.values.items()), f"seed {self.seed}"])
 
 
@@ -284,7 +283,6 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
 
 
 def _damaged(path: Path, error: Exception) -> TraceError:
-    """The error for a `plans.parquet` that no study can have written."""
     return TraceError(f"cannot read {path}: {type(error).__name__}: {error}", hint=_HINT)
 
 

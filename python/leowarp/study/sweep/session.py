@@ -194,7 +194,6 @@ class Session:
         return path
 
     def _rows(self, events: Iterable[Event]) -> list[dict[str, Any]]:
-        """Rows to store after these events of workers."""
         rows = []
         for event in events:
             rows += self._after_run(event) if isinstance(event, RunMade) else self._after_batch(event)
@@ -300,11 +299,9 @@ class Session:
         return HostError(f"the study stopped at the run {run.run_id} ({run}): {error.message}", hint=hint)
 
     def _row(self, run: StudyRun, result: Mapping[str, Any]) -> dict[str, Any]:
-        """The row of a run, from the result that its worker reported."""
         return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        """Store rows, then count their runs."""
         # Because rows are on disk before they are counted, runs that the display shows as done survive a kill.
         self._store.add(rows)
         if rows:

@@ -347,12 +347,10 @@ def _whole(path: Path) -> pa.Table:
 
 
 def _damaged(path: Path, why: object) -> TraceError:
-    """The error for a file or a data set that no study can have written."""
     return TraceError(f"cannot read {path}: {why}", hint=_HINT)
 
 
 def _read_journal(path: Path) -> list[dict[str, Any]]:
-    """The complete rows of the journal."""
     rows = []
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         try:
@@ -368,7 +366,6 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
 
 
 def _joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
-    """Join tables, with the columns and types of a schema."""
     whole = [pa.table([_cast(table, field) for field in schema], schema=schema) for table in tables]
     return pa.concat_tables(whole).combine_chunks()
 
@@ -411,10 +408,8 @@ def _written_partition(results: Path) -> str | None:
 
 
 def _statuses(table: pa.Table) -> dict[str, str]:
-    """Status by run id, for the rows of a table."""
     return dict(zip(table["run_id"].to_pylist(), table["status"].to_pylist(), strict=True))
 
 
 def _sorted(table: pa.Table) -> pa.Table:
-    """Rows of the study by number, followed by rows whose runs are no longer in the study."""
     return table.sort_by([("in_study", "descending"), ("number", "ascending"), ("run_id", "ascending")])

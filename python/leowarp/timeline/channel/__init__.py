@@ -4,7 +4,7 @@
     power = power_series(LandMobile(), duration_ns=600_000_000_000, seed=1)
     codewords = outcomes(power, 7.0, Harq(), starts_ns)
 
-This package knows neither scenarios nor guests: parameters in, numpy arrays out.
+This package depends on neither scenarios nor guests: its functions take parameters and return numpy arrays.
 """
 
 from leowarp.timeline.channel.environments import Environment, environment, environments

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured paths: the files of other tools as one kind of value, and descriptions of them."""
+"""Measured paths: read the files of other tools as a `Measurement`, and describe a measurement in numbers."""
 
 from leowarp.timeline.recordings.description import Description, describe
 from leowarp.timeline.recordings.formats.files import read, read_capacity

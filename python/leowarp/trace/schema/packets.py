@@ -59,8 +59,8 @@ PACKETS = TableSchema(
     ),
 )  # fmt: skip
 
-# Recovery is derived from these bins of 50 ms: a fall is a bin below 90 % of the second before
-# (docs/concepts/truth.md).
+# Recovery from a route change is computed from these bins of 50 ms: goodput has fallen if a bin is below 90 % of the
+# second before the change (docs/concepts/truth.md).
 BINS = TableSchema(
     "bins",
     "Bin",
@@ -83,8 +83,8 @@ BINS = TableSchema(
     ),
 )
 
-# All packets are counted when they pass, although most are not stored. A percentile is therefore accurate to within a
-# bin, whatever `observe.packets` says.
+# The guest counts every packet in a bin of its delay, although most packets are not stored. A percentile is therefore
+# accurate to within a bin, even if `observe.packets` selects few packets.
 DELAYS = TableSchema(
     "delays",
     "DelayBin",

@@ -79,8 +79,8 @@ MARKS_ONLY = "cubic_handover-marks"
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """A CUBIC that reacts to marks but not to losses, over fq_codel, is compared with plain CUBIC and with BBR.
 
-    Two others are listed too: DCTCP over a queue that marks above 5 ms, and CUBIC with marks as in RFC 3168 over five
-    queues. DCTCP and CUBIC as in RFC 3168 also reduce their window at losses.
+    Two other combinations are listed too: DCTCP over a queue that marks above 5 ms, and CUBIC with marks as in RFC 3168
+    over five queues. DCTCP and CUBIC as in RFC 3168 also reduce their window at losses.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
         `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (with RFC 3168 divided by without, over the same

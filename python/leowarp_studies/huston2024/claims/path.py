@@ -288,7 +288,7 @@ def capacity_range(frames: Frames) -> Outcome:
     rows: pd.DataFrame = frames["capacity"]
     parts, texts, numbers = {}, [], {}
     for name, (median_bps, low_bps, high_bps) in STUDY_BPS.items():
-        # A failed test has no result; it is listed at the top of the page.
+        # A failed test has no result and is listed at the top of the page.
         values = rows[f"{name}_bps"].dropna().to_numpy()
         if len(values) == 0:
             return Outcome("cannot be told", f"no capacity test {name} has a result")

@@ -18,7 +18,7 @@ from leowarp_studies.huston2024.words import FEWER, PAIRED, M
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
-"""Names of conditions in which only one property of the path varies, or none does."""
+"""Names of conditions in which only one property of the path varies, or no property."""
 MOVES_RATIO = 0.05
 """Smallest relative change of the estimate that counts: half of the change that claim 3.9 calls a revision."""
 

@@ -57,7 +57,6 @@ class Combination:
     plan: Plan
 
     def __str__(self) -> str:
-        """The values of the combination, for messages."""
         return ", ".join(f"{key} = {value}" for key, value in self.values.items())
 
     @cached_property
@@ -118,7 +117,6 @@ class PlannedRun:
         return tuple(self.combination.plan.inputs())
 
     def __str__(self) -> str:
-        """Values and seed of the run, for messages and the dry run."""
         return ", ".join([*filter(None, [str(self.combination)]), f"seed {self.seed}"])
 
 

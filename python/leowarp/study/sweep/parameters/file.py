@@ -339,7 +339,6 @@ def _scenario(document: Node, problems: Problems) -> Path:
 
 
 def _settings(document: Node, problems: Problems) -> dict[str, Node]:
-    """Keys of `[set]`, which apply to every run."""
     return {key: node for key, _, node in dotted(document.get("set"), "set", problems)}
 
 
@@ -425,7 +424,6 @@ def _keep(document: Node, problems: Problems) -> str:
 
 
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
-    """Report a problem if both `[seeds]` and a parameter `run.seed` set the seed."""
     if study.seeds is not None:
         # The keys come from `varied`, because the study's dimensions lack parameters that have other mistakes.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}

@@ -32,7 +32,6 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
 
 
 def _known(path: Path) -> CodewordSummary | None:
-    """The codewords of the run's timeline; None if the timeline has none."""
     timeline = path / layout.TIMELINE
     return TimelineMetadata.of(runtables.read_schema(path, layout.TIMELINE)).harq if timeline.exists() else None
 
