@@ -79,7 +79,7 @@ def test_worked_examples(arrivals, threshold, expected):
 
 
 def test_beyond_the_threshold_counts_as_lost():
-    # This is the example of RFC 5236 section 6: packet 5430 is discarded, and the other packets are in order.
+    # In the example of RFC 5236 section 6, packet 5430 is discarded, and the other packets are in order.
     assert simulation.density(np.array([0, 5, 1, 2, 3, 4, 6]), 3) == {0: 1.0}
 
 

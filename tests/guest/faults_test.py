@@ -217,7 +217,7 @@ def test_a_noexec_or_tiny_shared_memory_is_passed_over(driver, fault_image, gues
 
 
 def test_no_place_for_the_memory_is_an_error_that_lists_each(driver, fault_image, tmp_path):
-    # This file system will be the only one, so the program and its directory must be on it.
+    # The command will see only this file system, so the program and its directory must be on it.
     directory = tmp_path / "small"
     directory.mkdir()
     places = ("/dev/shm", "/var/tmp")

@@ -163,7 +163,8 @@ def test_by_http_3_a_page_takes_a_round_trip_for_each_generation_and_one_for_the
     flow = run.summary["flows"][0]
     assert (flow["pages"], flow["page_objects"], flow["connections"]) == (1, 5, 1)
     assert [each["kind"] for each in run.summary["flows"][1:]] == ["udp"]
-    # One round trip each for QUIC's handshake with TLS, for the first object, and for the other objects.
+    # QUIC's handshake with TLS takes one round trip, the first object takes another, and the other objects take a
+    # third.
     assert flow["page_load_p50_ns"] == pytest.approx(3 * 2 * DELAY_NS, abs=6 * MS)
 
 

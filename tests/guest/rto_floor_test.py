@@ -42,6 +42,6 @@ def test_the_least_timeout_is_what_the_sysctl_says_above_the_round_trip(tmp_path
     rto_ms, above_ms, waited_ms = timeout(tmp_path, floor_ms, section)
     # RFC 6298, 2.3: the RTO is SRTT + max(floor, 4 RTTVAR), rounded to the kernel's ticks
     assert above_ms == pytest.approx(least_ms, abs=2)
-    # A wait of 63 to 511 ticks ends up to 8 ticks late, and a wait of up to 4095 ticks ends up to 64 ticks late (levels
-    # of the timer wheel)
+    # A wait of 63 to 511 ticks ends up to 8 ticks late. A wait of 512 to 4095 ticks ends up to 64 ticks late (levels of
+    # the timer wheel).
     assert rto_ms <= waited_ms <= rto_ms + (9 if rto_ms < 500 else 65)

@@ -7,9 +7,9 @@ is reconfigured every 15 s or with another period. The other recordings have no 
 include those of published recordings: probes every 10 ms to 1 s, 2 minutes to 1 hour, and up to a fifth of the probes
 lost.
 
-Every dish has at least eight reconfigurations, because fewer cannot be distinguished from chance (twelve if they are
-more than 16 s apart, twenty if probes are half a second apart or more). Each reconfiguration has at least one visible
-sign. If nothing changed at reconfigurations, their period could not be found.
+Every dish has at least eight reconfigurations, because fewer cannot be distinguished from chance. It has twelve if they
+are more than 16 s apart, and twenty if probes are half a second apart or more. Each reconfiguration has at least one
+visible sign. If nothing changed at reconfigurations, their period could not be found.
 """
 
 from __future__ import annotations

@@ -28,8 +28,9 @@ const WHOLE_LOOKS: u64 = 16;
 /// Stops the guest at `gate` whenever a program in the session of the process `leader` waits for the user at
 /// `terminal`. Returns when this session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
-    // This thread must not be interrupted between reading and writing the terminal's settings. Without this priority, a
-    // shell that a key wakes could change the settings in between, and the write would undo the change.
+    // No other process may run between reading and writing the terminal's settings, so this thread gets a higher
+    // priority. Without this priority, a shell that a key wakes could change the settings in between, and the write
+    // would undo the change.
     let first = libc::sched_param { sched_priority: 1 };
     // SAFETY: `first` outlives the call.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) }, "run before the programs")?;
