@@ -27,8 +27,8 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""Groups of scalars of a flow that may be shown at the top of the page, in order of preference. Of each group, the
-first scalar with a known value is shown."""
+"""Groups of scalars of a flow that may be shown at the top of the page, in order of preference. The first scalar of a
+group that has a known value is shown."""
 
 FLOW_ROWS = (
     "congestion_control",
