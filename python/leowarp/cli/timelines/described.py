@@ -40,8 +40,7 @@ def measurements(
     interval_ns: Interval between two lines, for formats that do not contain it.
     capacity: File with the path's capacity, which belongs to the file of delays.
     Raises ScenarioError or TraceError if the path contains no measurement, or if a file is not in its format. The
-    message names
-        file and line number.
+        message names file and line number.
     """
     if path.is_dir():
         return _of_run(path)

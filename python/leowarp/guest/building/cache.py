@@ -83,8 +83,7 @@ def demand_path_for_make(attempted: str) -> None:
 
     attempted: The action that needs the cache, such as "building the guest kernel".
     Raises HostError if the path has a blank, or another character with a special meaning for make, kbuild's shell lines
-    or gcc's options
-        (kernel: Makefile, "source directory cannot contain spaces or colons").
+        or gcc's options (kernel: Makefile, "source directory cannot contain spaces or colons").
     """
     root = cache_root()
     # The path is checked with and without resolved symbolic links: kbuild resolves them, and a relative path depends on
