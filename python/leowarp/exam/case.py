@@ -17,7 +17,7 @@ from leowarp.exam.measures import MEASURES, Measure, in_words
 _FOLDER = Path(str(resources.files("leowarp.exam")))
 SUITES = {"rfc9743": "RFC 9743, criterion by criterion", "bbr": "The examples of the BBR draft, for any algorithm",
           "leo": "Low Earth orbit"}  # fmt: skip
-"""Suites of cases: name of the file in `cases/` -> heading, in the order of the page."""
+"""Suites of cases, in the order of the page. A key is the name of a file in `cases/`, and its value is the heading."""
 KEYS = {"id", "title", "asked", "scenario", "set", "exam", "control", "rule", "limit"}
 """All keys that the table of a case may have."""
 
@@ -66,7 +66,7 @@ class Case:
     key: Name of the case: letters, digits and dashes.
     suite: One of `SUITES`.
     asked: Document that requires the case, and how the case implements the requirement.
-    set: Dotted keys of the scenario -> their new values.
+    set: Dotted keys of the scenario, each with its new value.
     under_exam: Numbers of the flows that use the algorithm that is examined.
     control: Algorithm that these flows use in a second run, the control run; None if there is no control run. The
         measure then compares both runs.
@@ -83,7 +83,7 @@ class Case:
     rule: Rule
 
     def overrides(self, algorithm: str) -> dict[str, Any]:
-        """Changes to the scenario if `algorithm` is examined: dotted keys -> their new values."""
+        """Changes to the scenario if `algorithm` is examined: dotted keys, each with its new value."""
         return dict(self.set) | {f"flows.{flow}.congestion_control": algorithm for flow in self.under_exam}
 
 

@@ -40,7 +40,7 @@ def _key(row: dict[str, Any], sign: float) -> float:
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
     """Mean rank of each algorithm in each suite, over the cases that all the exams have.
 
-    Returns: Suite -> algorithm -> mean rank.
+    Returns: For each suite, a dict with the mean rank of each algorithm.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -52,8 +52,8 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
 
 
 def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, tuple[float, float]]]:
-    """The smallest and the largest mean rank over the seeds of the exams: suite -> algorithm -> (smallest, largest).
-    Empty if there is only one seed.
+    """The smallest and the largest mean rank over the seeds of the exams, for each suite and algorithm. Empty if there
+    is only one seed.
 
     The mean rank for a seed is computed from the values of all algorithms with this seed.
     """
@@ -90,7 +90,7 @@ def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float
 def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> str:
     """The page that compares exams, as HTML.
 
-    documents: Heading of the exam's column -> result of `Exam.document`.
+    documents: Result of `Exam.document` for each exam. The keys are headings of columns.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)

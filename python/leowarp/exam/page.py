@@ -13,7 +13,7 @@ from leowarp.exam.verdict import Judged, spread_in_words
 from leowarp.report import html
 
 CLASSES = {"pass": "holds", "fail": "fails", "measured": "unknown"}
-"""Verdict -> CSS class that gives its colour on the page."""
+"""For each verdict: the CSS class that gives its colour on the page."""
 
 
 def page_text(
@@ -23,9 +23,9 @@ def page_text(
     """The page of an exam as HTML.
 
     command: The command line that repeats the exam.
-    beside: Algorithm -> result of `Exam.document`; each algorithm is a column of the table.
+    beside: Result of `Exam.document` for each of the other algorithms; each algorithm is a column of the table.
     baseline: Document of an earlier exam, with which the page compares this one.
-    figures: Name of a case -> the case's figure as SVG.
+    figures: The figure of each case as SVG, by the case's name.
     """
     counts = ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict}</span>' for verdict, number in exam.counts.items()

@@ -75,7 +75,7 @@ class Exam:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Verdict -> number of cases."""
+        """Number of cases for each verdict."""
         count = Counter(each.verdict for each in self.judged)
         return {verdict: count[verdict] for verdict in VERDICTS}
 
@@ -128,7 +128,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Name of the case -> its row in the document."""
+    """The rows of a document, by the names of the cases."""
     return {row["case"]: row for row in document["cases"]}
 
 

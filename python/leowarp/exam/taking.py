@@ -77,7 +77,7 @@ def take(
 
 
 def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Plan]:
-    """Plans of a case: `<case>` -> its plan, and `<case>.control` -> the plan of the control run, if there is one.
+    """Plans of a case: `<case>` is its plan, and `<case>.control` is the plan of the control run, if there is one.
 
     seed_offset: Number to add to the scenario's `run.seed`.
     Raises ScenarioError if the kernel lacks the algorithm, or if the algorithm's name is not allowed.

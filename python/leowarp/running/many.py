@@ -37,7 +37,7 @@ class Job:
     out : path
         Path of the run directory.
     set : mapping or sequence of str
-        Dotted keys of the scenario -> their new values; or a sequence of "KEY=VALUE".
+        Dotted keys of the scenario, each with its new value; or a sequence of "KEY=VALUE".
     label : str, optional
         Name of the run on the progress display; default: the directory's name.
     """
@@ -71,10 +71,10 @@ def run_many(
     report : bool
         Whether figures and page of each run are made; `leowarp report RUN` can make them later.
     progress : bool or callable
-        True: stderr shows one display for all runs. Callable: called with each `Progress`.
+        If it is True, stderr shows one display for all runs. If it is a function, it is called with each `Progress`.
     failures : {"raise", "return"}
-        "raise": after all runs have ended, the first failure is raised. "return": the list contains the error of a
-        failed run in place of the run.
+        With "raise", the first failure is raised after all runs have ended. With "return", the list contains the error
+        of a failed run in place of the run.
 
     Raises
     ------

@@ -29,21 +29,21 @@ def run(
     Parameters
     ----------
     set : mapping of str to value, or sequence of "KEY=VALUE"
-        Dotted keys -> their new values: `{"run.duration": "60 s", "flows.0.congestion_control": "bbr"}`.
+        Dotted keys, each with its new value: `{"run.duration": "60 s", "flows.0.congestion_control": "bbr"}`.
     out : path, optional
         Path of the run directory; default `runs/<name>-<hash of the plan>`. With `force`, a complete run at this path
         is replaced.
     kernel : path, optional
         A kernel tree or binary to use instead of the plan's `guest.kernel`.
     report : bool
-        Whether figures and page are made. `progress`: True: stderr shows a display; callable: called with each
-        `leowarp.Progress`.
+        Whether figures and page are made. If `progress` is True, stderr shows a display; if it is a function, it is
+        called with each `leowarp.Progress`.
     trust : bool
         Whether kernels and modules that a file names may run even if the user has neither typed nor accepted them.
 
-    The function raises any `LeowarpError`. If it does, the directory is marked as incomplete, with the reason in its
-    file `INCOMPLETE`. If only the report fails, the run counts as complete, and `leowarp report` can make figures and
-    page later.
+    The function may raise any `LeowarpError`. After an error, the directory is marked as incomplete, with the reason in
+    its file `INCOMPLETE`. If only the report fails, the run counts as complete, and `leowarp report` can make figures
+    and page later.
     """
     # Imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace

@@ -21,7 +21,7 @@ class WholeRun:
     """A task (`leowarp.running.workers.Task`) for one run.
 
     number: Number of the task in the workers' events.
-    set: mapping or sequence of "KEY=VALUE". Dotted keys of the scenario -> their new values.
+    set: mapping or sequence of "KEY=VALUE". Dotted keys of the scenario, each with its new value.
     options: The arguments `kernel`, `force`, `report`, `trust` of `leowarp.run`.
     """
 

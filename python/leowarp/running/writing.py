@@ -193,7 +193,7 @@ def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Pat
     """Write `00-plan.toml`, and copies of the files that the plan names to `00-inputs/`.
 
     directory: Run directory that is being written.
-    inputs: Name of each file -> its content, or the path of the file to copy.
+    inputs: For each file name: the content of the file, or the path of the file to copy.
     Raises ScenarioError if a name contains a path, which could lead out of the directory.
     """
     plainfiles.write(directory / PLAN, plan_text.encode())

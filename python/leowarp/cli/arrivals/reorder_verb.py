@@ -176,7 +176,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
 
 def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Name -> value of each quantity. The names of quantities in the groups extent, gaps and runs begin with the group.
+    """Each quantity as (name, value). The names of quantities in the groups extent, gaps and runs begin with the group.
 
     >>> _scalars({"received_pkts": 3, "extent": {"mean": 1.0}})
     [('received_pkts', 3), ('extent: mean', 1.0)]

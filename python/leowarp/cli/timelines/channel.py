@@ -224,7 +224,7 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 
 
 def about(channel: MobileChannel) -> dict[str, object]:
-    """Inputs from which the channel is computed: name -> value.
+    """Inputs from which the channel is computed, by name.
 
     Returns: Names end with their unit. Values about fading are None if there is no fading.
     """

@@ -108,7 +108,7 @@ def _of_run(path: Path) -> list[Measurement]:
 
 
 def lines(description: Description) -> dict[str, str]:
-    """A description as text: name -> value, in the order of the output."""
+    """A description as a dict of names and texts, in the order of the output."""
     values = (
         {"samples": f"{description.samples}", "span": f"{description.span_ns / 1e9:g} s"} if description.samples else {}
     )

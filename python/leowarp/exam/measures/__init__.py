@@ -36,7 +36,7 @@ class Measure:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Names of the arguments in a case -> names of the function's arguments: `from` becomes `from_ns`."""
+        """Each argument's name in a case, with its name in the function: `from` becomes `from_ns`."""
         names = [name for name in inspect.signature(self.function).parameters if name not in ("run", "control")]
         return {name.removesuffix("_ns").removesuffix("_ratio"): name for name in names}
 
@@ -88,7 +88,7 @@ MEASURES: Mapping[str, Measure] = {
     "completion": Measure(sharing.completion, units.TIME),
     "completion_beside": Measure(sharing.completion_beside, units.RATIO),
 }
-"""Name -> measure."""
+"""All measures by name."""
 
 
 def in_words(quantity: units.Quantity, value: float | None) -> str:

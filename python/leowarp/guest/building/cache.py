@@ -143,7 +143,7 @@ def faults(entry: Path) -> list[str]:
 
 
 def _recorded(path: Path) -> dict[str, str]:
-    """Name -> sha256 of each file of an entry, as recorded.
+    """Name and recorded sha256 of each file of an entry.
 
     Raises OSError, ValueError, RecursionError if the list cannot be read, or does not have the form that `_seal`
     writes.

@@ -130,7 +130,8 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
 
 
 def _first_of(run: Run) -> dict[str, tuple[str, str]]:
-    """Label -> (text of the number, flows to which it refers), in order of importance."""
+    """Numbers in order of importance. The key is the number's label; the value is its text and the flows to which it
+    refers."""
     # If there are TCP flows, the first section is about them; pings beside TCP flows are only probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}
