@@ -61,10 +61,10 @@ def show(
         from leowarp import metrics as metrics_of
         from leowarp import trace
 
-        # The trace does not contain the cost of the run, so the costs are taken from the manifest.
+        # The trace does not contain the costs of the run, so they are copied from the manifest.
         costs = opened.manifest["costs"]
         numbers = metrics_of.metrics(opened.tables, opened.plan).with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
-        # The manifest has the sha256 of every file, including the files written here.
+        # The manifest has the sha256 of every file. `relisted` updates it for the files that are written here.
         with trace.relisted(opened.path):
             numbers.write(opened.path)
     if of_links:
@@ -142,7 +142,7 @@ def compare(
         comparison.print_comparison_json(opened, page)
     else:
         for run in opened:
-            # Warnings go to stderr before the table, so that the reader sees them before the numbers.
+            # Warnings are printed first, so that the reader sees them before the numbers.
             for warning in run.warnings:
                 note(f"warning: {run.path}: {warning}")
         comparison.print_comparison(opened)
@@ -186,7 +186,7 @@ def export(
         import sys
 
         if sys.stdout.isatty():
-            # Text on a terminal is for people; a file or a pipe gets the bytes unchanged.
+            # On a terminal, control characters are made visible; a file or a pipe gets the bytes unchanged.
             text = io.BytesIO()
             exports.csv(opened, what, text, flow=flow)
             say(text.getvalue().decode(errors="surrogateescape"), end="")

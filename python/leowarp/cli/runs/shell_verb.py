@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `shell`: a shell, or one command, at a host of a scenario's network."""
+"""The verb `shell`: a shell or one command, run at a host of a scenario's network."""
 
 from __future__ import annotations
 

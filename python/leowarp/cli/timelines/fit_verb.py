@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `fit`: from recordings to a preset of an access link."""
+"""The verb `fit`: computes a preset of an access link from recordings."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fit(
     from leowarp.scenario.text.key import keys
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
-    # Only a profile with slots can be fitted, and the profiles in `PROFILE_FILES` have none.
+    # Only profiles with slots can be fitted, and those in `PROFILE_FILES` have no slots.
     known = [word for word in keys(Access)["profile"][1].words or () if word not in PROFILE_FILES]
     if profile not in known:
         raise ScenarioError(f"--profile: there is no profile {profile}", one_of(profile, known))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `validate`: recordings of real links compared with the same measurement in the guest."""
+"""The verb `validate`: compares recordings of real links with the same measurement in the guest."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def validate(
         if isinstance(one, Validated):
             for text in one.notes:
                 note(f"{one.name}: {text}")
-            # A terminal has no space for quantiles; the page and --json include them.
+            # A terminal has no space for columns of quantiles; the page and --json include them.
             print_table(one.name, HEADS, [cells(row) for row in one.rows], text=("quantity", "verdict"))
         else:
             say(f"{one.name}: skipped, {one.why}" + (f"\n    {one.fetch}" if one.fetch else ""))
