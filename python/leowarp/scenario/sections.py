@@ -27,12 +27,6 @@ from leowarp.scenario.network.hosts import CONGESTION_CONTROLS, PROFILES, Flow, 
 from leowarp.scenario.network.links import Ground, Isl, Network, Routing, Station
 from leowarp.scenario.text.key import InputFile, count, files, flag, quantity, sysctl, text, word
 
-__all__ = [
-    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
-    "Guest", "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "PlanSections", "Routing",
-    "Run", "Shell", "Station", "Tcp",
-]  # fmt: skip
-
 SCHEMA_VERSION = 1
 
 

@@ -7,5 +7,3 @@ browser. Each name in a header made here is a field of an interface in `web/`.
 """
 
 from leowarp.view.page import FILE, MOST_BYTES, page, write_view
-
-__all__ = ["FILE", "MOST_BYTES", "page", "write_view"]
