@@ -6,9 +6,6 @@ names the packets or samples on which it is based.
 {'pass': 41, 'fail': 4, 'measured': 20}
 """
 
-from leowarp.exam.case import SUITES, Case, cases
+from leowarp.exam.case import cases
 from leowarp.exam.taken import Exam, Subject
 from leowarp.exam.taking import take
-from leowarp.exam.verdict import Judged
-
-__all__ = ["SUITES", "Case", "Exam", "Judged", "Subject", "cases", "take"]

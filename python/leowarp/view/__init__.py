@@ -7,5 +7,3 @@ the browser. The keys of the page's data are the names of fields of the interfac
 """
 
 from leowarp.view.page import FILE, MOST_BYTES, page, write_view
-
-__all__ = ["FILE", "MOST_BYTES", "page", "write_view"]
