@@ -46,7 +46,7 @@ def run(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
+    """Run a scenario and write a run directory; with --seeds one run per seed."""
     import leowarp
     from leowarp.cli.output import draw_quickly
 
@@ -82,7 +82,7 @@ def demo(
     force: options.Force = False,
     json_: options.Json = False,
 ) -> None:
-    """Madrid to Tokyo with Reno, CUBIC and BBR, as many at a time as there are cores; a table and a report."""
+    """Run Madrid to Tokyo with Reno, CUBIC and BBR, in parallel on all cores; print a table and make a report."""
     import leowarp
     from leowarp import report
     from leowarp.base.progress import of_figures, shown
