@@ -88,8 +88,9 @@ impl Discontinuities {
         self.recent.push_back(Discontinuity { seq, position, leaps, reorders: false });
     }
 
-    /// Finds the first arrival with a number above `seq`, and makes it a reordering discontinuity. `seq` must be at
-    /// least `lowest` of the last call of `add`, and a larger number must have arrived before.
+    /// Finds the first arrival with a number above `seq`, and makes it a reordering discontinuity. The
+    /// caller must ensure two conditions: `seq` is not below the argument `lowest` of the last call of `add`, and a
+    /// number above `seq` has already arrived.
     ///
     /// Only packets that skipped numbers are searched. For any other packet with a new largest number, all numbers
     /// between the previous largest number and its own have arrived.

@@ -27,8 +27,8 @@ class FileOrVerb(TyperGroup):
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that the words name. The default verb is inserted again, because click passes its own list of
-        words."""
+        """Find the command that the typed words select. The default verb is inserted again, because click passes its
+        own list of words."""
         return super().resolve_command(ctx, self._with_verb(args))
 
     def _with_verb(self, args: list[str]) -> list[str]:
