@@ -4,7 +4,7 @@ packages with pip-licenses, the licences of Rust crates with cargo metadata, and
 lock file.
 
 The rules for Rust are those of deny.toml, as for `cargo deny check`: deny.toml must allow each crate's licence and
-registry. cargo-deny itself is not used, because Debian does not package it and compiling it takes long.
+registry. The script does not use cargo-deny itself, because Debian does not package it and compiling it takes long.
 
 Exit status 1 means that a licence is incompatible or unknown; the output names each such package.
 """

@@ -78,7 +78,7 @@ class Stored:
         raise AttributeError(f"no stored number {name}")
 
     def __getitem__(self, flow: int) -> "Stored":
-        """This result for another flow."""
+        """The stored result of the same run for another flow."""
         return Stored(self.result, flow)
 
 

@@ -4,8 +4,8 @@
     python tools/repeat.py --times 20 iperf3 nginx quic
 
 A scenario is a file or the name of an example. For each scenario, the output has a line with two numbers: how many runs
-have the same trace as the first run, byte for byte, and how many have the same outputs of their programs. Exit status 1
-means that some run differs; the script prints the differences.
+have the first run's trace, byte for byte, and how many have the first run's outputs of programs. Exit status 1 means
+that some run differs; the script prints the differences.
 """
 
 import argparse

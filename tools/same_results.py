@@ -115,7 +115,7 @@ def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
 
 def of_network(network: Any, kernel: str) -> dict[str, str]:
     """sha256 of each file that the guest writes for a random network."""
-    networks()  # This call defines the module of `network` in a worker process
+    networks()  # Calling networks() defines the module of `network` in a worker process
     from leowarp.guest import guest_image
     from support.networks import records
 

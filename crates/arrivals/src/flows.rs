@@ -93,8 +93,7 @@ impl Flows {
         }
     }
 
-    /// If `wanted` is None, the first flow; None if as the capture has not begun, or if there are several
-    /// flows and none was selected.
+    /// The measured flow; None if it has not begun, or if there are several flows and none was selected.
     pub fn measured(&self) -> Option<(&Measured, &Flow)> {
         Some((self.measured.as_ref()?, self.flows.get(self.wanted.unwrap_or(0))?))
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads the frames of pcap and pcapng files incrementally. Both byte orders are supported.
 //!
-//! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader differs from the drafts in one point: it
-//! skips pcapng blocks other than section, interface and packet blocks without reading them, so it does not check the
-//! length at their end.
+//! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader differs from them in one point: it
+//! skips pcapng blocks other than section, interface and packet blocks without reading them. It therefore does not
+//! check the length at the end of such a block.
 
 use crate::error::{Error, Result};
 use crate::skips::Reason;

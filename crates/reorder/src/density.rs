@@ -81,8 +81,8 @@ impl Density {
 /// When a packet leaves the window, it gets a receive index. The receive index is the smallest unused number among the
 /// packets that are in the window or left it early. In this implementation, these numbers are in a sorted set.
 /// Implements RFC 5236, 2 (complexity).
-/// Implements RFC 5236, 6 (stay-back). Implements RFC Implements RFC 5236, 7.1 (algorithm for
-/// RD).
+/// Implements RFC 5236, 6 (stay-back).
+/// Implements RFC 5236, 7.1 (algorithm for RD).
 #[derive(Debug, Clone)]
 pub struct DensityMeter {
     threshold_pkts: u32,

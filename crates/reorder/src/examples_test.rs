@@ -380,8 +380,8 @@ fn a_packet_below_the_first_number_is_none_of_the_sequence() {
 fn a_packet_beyond_the_loss_window_is_lost() {
     let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
     let got = measured(&[1, 2, 6, 3, 7, 4, 5, 3], settings);
-    // 3 arrives 3 below the largest number 6, and is counted; 4 arrives 3 below 7, and is counted; the copy of 3
-    // arrives 4 below 7, so it is too late and not recognised as a copy
+    // The first 3 arrives when the largest number is 6, and 4 arrives when it is 7, so both are counted. The second 3
+    // is 4 below the largest number, so it is too late, and is not recognised as a copy.
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));

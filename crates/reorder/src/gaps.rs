@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 /// Number of the most recent discontinuities that are checked one by one, before the older ones are searched.
 const FEW: usize = 16;
 
-/// Distances between successive reordering discontinuities, as sums and maxima. Implements RFC 4737, 4.5.5 (summary of
-/// gaps).
+/// Distances between successive reordering discontinuities, as sums and maxima.
+/// Implements RFC 4737, 4.5.5 (summary of gaps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
     /// Number of packets whose number skipped missing numbers. The skipped packets may be lost or late.
@@ -88,12 +88,13 @@ impl Discontinuities {
         self.recent.push_back(Discontinuity { seq, position, leaps, reorders: false });
     }
 
-    /// Finds the first arrival with a number above `seq`, and makes it a reordering discontinuity. `seq` must be at
-    /// least `lowest` of the last call of `add`, and a larger number must have arrived before.
+    /// Finds the first arrival with a number above `seq`, and makes it a reordering discontinuity. The
+    /// caller must ensure two conditions: `seq` is not below the argument `lowest` of the last call of `add`, and a
+    /// number above `seq` has already arrived.
     ///
     /// Only packets that skipped numbers are searched. For any other packet with a new largest number, all numbers
-    /// between the previous largest number and its own have arrived. Implements RFC 4737, 4.5.3 (reordering
-    /// discontinuity).
+    /// between the previous largest number and its own have arrived.
+    /// Implements RFC 4737, 4.5.3 (reordering discontinuity).
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
         // usually, it is one of the most recent discontinuities

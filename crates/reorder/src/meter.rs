@@ -13,8 +13,9 @@ use crate::settings::{Arrival, Settings};
 use crate::verdict::{Late, Verdict};
 
 /// Measures a sequence while packets arrive. Memory grows with the sequence, up to limits that follow from the
-/// thresholds and the loss-waiting window. Implements RFC 4737, 1.2 (on the fly). Implements RFC 4737, 1.2 (losses and
-/// duplicates).
+/// thresholds and the loss-waiting window.
+/// Implements RFC 4737, 1.2 (on the fly).
+/// Implements RFC 4737, 1.2 (losses and duplicates).
 #[derive(Debug, Clone)]
 pub struct Meter {
     settings: Settings,
@@ -23,7 +24,8 @@ pub struct Meter {
     duplicate_pkts: u64,
     too_late_pkts: u64,
     outside_pkts: u64,
-    /// Smallest and largest number of all packets received so far. Implements RFC 4737, 3 (next expected).
+    /// Smallest and largest number of all packets received so far.
+    /// Implements RFC 4737, 3 (next expected).
     ends: Option<(u64, u64)>,
     recent: Recent,
     discontinuities: Discontinuities,
@@ -105,7 +107,8 @@ impl Meter {
 
     /// Returns the metrics of all arrivals so far. `sent_pkts` is the number of packets sent in the sequence, if known.
     /// None: losses after the largest number received are not counted. If the settings have no first number, losses
-    /// before the smallest smallest number received are not counted either. Implements RFC 5236, 7 (up to date).
+    /// before the smallest number received are not counted either.
+    /// Implements RFC 5236, 7 (up to date).
     pub fn finish(self, sent_pkts: Option<u64>) -> Reordering {
         let received_pkts = self.runs.pkts;
         let first_seq = self.settings.first_seq.or(self.ends.map(|e| e.0));

@@ -14,7 +14,8 @@ use crate::settings::Settings;
 pub struct NReordering {
     n_max: usize,
     /// A ring with the numbers of the latest arrivals, at least n_max of them. At first the ring contains zeros, which
-    /// are larger than no number. Implements RFC 4737, 6 (sliding window).
+    /// are larger than no number.
+    /// Implements RFC 4737, 6 (sliding window).
     last: Vec<u64>,
     pkts: usize,
     /// For each degree from 1 on, the number of packets with this degree. A packet's degree is the number of larger
@@ -37,8 +38,8 @@ impl NReordering {
         self.pkts = self.pkts.wrapping_add(1);
     }
 
-    /// Adds a reordered packet. Returns the largest n, up to n_max, for which the packet is n-reordered. Implements RFC
-    /// 4737, 5.3 (n-reordered).
+    /// Adds a reordered packet. Returns the largest n, up to n_max, for which the packet is n-reordered.
+    /// Implements RFC 4737, 5.3 (n-reordered).
     #[inline]
     pub fn reordered(&mut self, seq: u64) -> u32 {
         let mask = self.last.len() - 1;
@@ -52,7 +53,8 @@ impl NReordering {
     }
 
     /// Pairs (n, number of n-reordered packets) for each n up to n_max, including zeros. An n-reordered packet is
-    /// n-reordered for all smaller n as well. Implements RFC 4737, 5.3 (smaller n).
+    /// n-reordered for all smaller n as well.
+    /// Implements RFC 4737, 5.3 (smaller n).
     pub fn finish(self) -> Vec<(u32, u64)> {
         let mut pkts = 0;
         let mut counts: Vec<(u32, u64)> = (1..=self.n_max as u32)

@@ -13,8 +13,7 @@ const NONE: u64 = u64::MAX;
 /// The numbers in the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. The blocks are stored in
 /// a ring, which grows at most to the size of the window. A block is cleared only when the first number of a new cycle
 /// of the ring enters it. A jump to a much larger number therefore costs no more than a small step.
-/// Implements RFC
-/// 4737, 6 (missing numbers).
+/// Implements RFC 4737, 6 (missing numbers).
 #[derive(Debug, Clone)]
 pub struct Recent {
     blocks: Vec<Block>,

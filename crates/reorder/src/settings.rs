@@ -10,8 +10,7 @@ pub struct Settings {
     /// Implements RFC 5236, 3.4 (displacement threshold).
     pub density_threshold_pkts: u32,
     /// B_T of RFC 5236: the size of the hypothetical receive buffer. Must be at least 1.
-    /// Implements RFC 5236, 3.9
-    /// (buffer threshold).
+    /// Implements RFC 5236, 3.9 (buffer threshold).
     pub buffer_threshold_pkts: u32,
     /// n-reordering (RFC 4737 section 5) is counted for n = 1..=n_max.
     pub n_max: u32,
@@ -20,8 +19,7 @@ pub struct Settings {
     /// than this window. [`Reordering::too_late_pkts`](crate::Reordering) is the number of such arrivals. Each packet
     /// of the window takes 5 to 10 bytes of memory.
     /// Implements RFC 4737, 4.1.2 (waiting time).
-    /// Implements RFC 4737, 6
-    /// (sliding window).
+    /// Implements RFC 4737, 6 (sliding window).
     pub loss_window_pkts: u32,
     /// Sequence number of the first packet that was sent. An arrival with a lower number does not belong to the
     /// sequence ([`Reordering::outside_pkts`](crate::Reordering)). None: the smallest number that arrives counts as the
@@ -64,11 +62,11 @@ impl Default for Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Sequence number in order of sending, unwrapped ([`Unwrap`](crate::Unwrap)). Each packet has its own number.
-    /// `u64::MAX` is invalid. Implements RFC 4737, 3 (order of sending).
+    /// `u64::MAX` is invalid.
+    /// Implements RFC 4737, 3 (order of sending).
     pub seq: u64,
     /// Time of arrival, if known. It is needed only for late times and for gaps in time.
-    /// Implements RFC 4737, 4.3.2
-    /// (time of arrival).
+    /// Implements RFC 4737, 4.3.2 (time of arrival).
     pub t_ns: Option<i64>,
     /// Payload in bytes. It is needed only for byte offsets.
     pub len_bytes: u32,

@@ -7,8 +7,8 @@ const CYCLES_BEFORE: u32 = 16;
 
 /// State for unwrapping the numbers of one sequence. Two successive arrivals are assumed to differ by less than half
 /// the range of the field. A larger difference is taken for a rollover (RFC 4737, section 6). A single foreign number
-/// does no lasting harm: the next number is unwrapped as if the foreign number had not arrived. Implements RFC 5236, 3
-/// (wrap-around).
+/// does no lasting harm: the next number is unwrapped as if the foreign number had not arrived.
+/// Implements RFC 5236, 3 (wrap-around).
 #[derive(Debug, Clone)]
 pub struct Unwrap {
     bits: u32,
@@ -25,7 +25,8 @@ impl Unwrap {
     ///
     /// The low bits of the result are those of the field. The first number is placed 2^16 cycles above 0. If the field
     /// has 48 bits or more, it is placed one cycle above 0. Packets that were sent before the first arrival, and before
-    /// a rollover, therefore have numbers above 0. Implements RFC 4737, 6 (rollover corrected).
+    /// a rollover, therefore have numbers above 0.
+    /// Implements RFC 4737, 6 (rollover corrected).
     pub fn number(&mut self, field: u64) -> u64 {
         if self.bits == 64 {
             return field;

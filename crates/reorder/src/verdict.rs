@@ -4,7 +4,8 @@
 /// Class of an arrival according to RFC 4737. (The displacement of RFC 5236 is known only after D_T further arrivals.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// No earlier arrival has a larger number. Implements RFC 4737, 4.2.3 (no extent).
+    /// No earlier arrival has a larger number.
+    /// Implements RFC 4737, 4.2.3 (no extent).
     InOrder,
     /// An earlier arrival has a larger number.
     Reordered(Late),
@@ -16,7 +17,8 @@ pub enum Verdict {
     Outside,
 }
 
-/// How late a reordered packet is. Implements RFC 4737, 5 (cases of reordering).
+/// How late a reordered packet is.
+/// Implements RFC 4737, 5 (cases of reordering).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
     /// Number of arrivals since the first packet that overtook this packet, including that packet (RFC 4737, section

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments and options that several verbs share.
 
-Each is a type for a verb's parameter, with its flag and its help, so that all verbs describe the option in the same
-words. A verb sets its default: ``set_: options.Settings = None``.
+Each is a type for a verb's parameter, with flag and help text, so that all verbs describe an option in the same words.
+The verb itself sets the default: ``set_: options.Settings = None``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ CcModules = Annotated[
 
 
 def flow_of(text: str) -> int | str:
-    """A flow as typed: its number, or its name in the scenario. A name begins with a letter.
+    """A flow as the user typed it: its number, or its name in the scenario. Names begin with a letter.
 
     >>> flow_of("3"), flow_of("upload")
     (3, 'upload')
@@ -65,7 +65,7 @@ def flow_of(text: str) -> int | str:
 
 
 Flow = Annotated[
-    # typer does not support unions: the parser returns a name or a number.
+    # typer does not support unions, so the type is Any, and the parser returns a name or a number.
     Any, typer.Option("--flow", metavar="NUMBER|NAME", parser=flow_of, help="Only rows of this flow.")
 ]
 Flows = Annotated[
@@ -114,7 +114,8 @@ Shown = Annotated[
 
 
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
-    """Value for the argument `progress` of `run`: a callable for JSON, otherwise whether to show a display."""
+    """Value for the argument `progress` of `run`: a callable for JSON; for the other kinds, whether a display is
+    shown."""
     if kind is ProgressKind.json:
         from leowarp.base.progress import json_lines
 
@@ -125,38 +126,39 @@ def progress_of(kind: ProgressKind) -> bool | OnProgress:
 def settings(
     set_: list[str] | None, cc_modules: list[Path] | None = None, leave_out: list[str] | None = None
 ) -> list[str]:
-    """Values of `--set`, `--cc-module` and `--leave-out`, all as `KEY=VALUE`.
+    """Values of `--set`, `--cc-module` and `--leave-out`, as a list of `KEY=VALUE`.
 
-    cc_modules: C files. Relative paths refer to the working directory, as for all typed paths.
+    cc_modules: C files. A relative path refers to the working directory, as every path on the command line does.
     leave_out: names of satellites.
     Returns: Settings for `scenario.load`.
 
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
     """
-    # --cc-module and --leave-out come last, so they take precedence over a `--set` of the same key.
+    # --cc-module and --leave-out come last in the list, so they take precedence over a `--set` of the same key.
     texts = list(set_ or [])
     if leave_out:
         texts.append(f"constellation.leave_out={json.dumps(leave_out, ensure_ascii=False)}")
     if cc_modules:
-        # JSON strings are valid TOML; a scenario accepts no path with control characters.
+        # JSON strings are valid TOML here, because a scenario accepts no path with control characters.
         texts.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")
     return texts
 
 
 def verb_of(request: type[Request]) -> Callable[[Callable[[Request], None]], Callable[..., None]]:
-    """A decorator for a verb whose options are the fields of a dataclass. The verb receives them as one object.
+    """A decorator for a verb whose options are the fields of a dataclass. The verb receives all options as one object
+    of this dataclass.
 
-    Typer itself supports only functions, and a function with two dozen parameters would hide the rules between these
-    parameters.
+    Typer itself supports only functions with one parameter per option. A function with two dozen parameters would hide
+    the rules between them.
 
-    request: dataclass. Each field has the annotation of a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
-    Returns: A decorator for the function of the verb, whose docstring is the verb's help. The decorator returns a
-        function with the signature that typer reads, for ``app.command()``.
+    request: dataclass. Each field is annotated like a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
+    Returns: A decorator for the verb's function; the function's docstring is the help text. The decorated function has
+        the signature that typer reads, for ``app.command()``.
     """
     # Typer reads a function's parameters with inspect.signature, and their types with get_type_hints.
     hints = get_type_hints(request, include_extras=True)
-    # Keyword-only parameters may be in any order, with and without defaults.
+    # The parameters are keyword-only, so that parameters with and without defaults may come in any order.
     parameters = [
         inspect.Parameter(
             item.name,
@@ -173,7 +175,7 @@ def verb_of(request: type[Request]) -> Callable[[Callable[[Request], None]], Cal
 
         verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         verb.__annotations__ = hints
-        # Typer takes the verb's name and help from the function that it receives.
+        # Typer reads the verb's name and help text from the function, so both are copied.
         verb.__name__, verb.__doc__ = act.__name__, act.__doc__
         return verb
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored results belong to the current cases, and the pages quote them correctly."""
+"""Tests that stored results belong to the current cases, and that the documentation quotes them correctly."""
 
 import json
 import re
@@ -92,7 +92,8 @@ def test_ranks_of_seeds_range_over_the_seeds():
         row = {"case": "single-flow", "value": values[0], "seeds": {"values": list(values)}}
         return {"cases": [row]}
 
-    # More goodput is better: cubic leads with the first seed, reno with the second, and the third is a tie.
+    # A larger share is better here: cubic is first with the first seed, reno with the second, and both are equal with
+    # the third.
     documents = {"cubic": document(0.9, 0.8, 0.7), "reno": document(0.8, 0.9, 0.7)}
     ranked, spread = mean_ranks(documents), ranks_of_seeds(documents)
     assert ranked["rfc9743"] == {"cubic": 1, "reno": 2}

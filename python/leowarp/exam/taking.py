@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes an exam: makes the plans of its cases, lets the study engine run them, decides the verdicts, and writes the
+"""Takes an exam: makes a plan of each case, lets the study engine make the runs, decides the verdicts, and writes the
 files."""
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from leowarp.study.sweep.engine import StudyResult
 
 STUDY = "runs"
-"""Folder in the exam's directory for the study that makes its runs."""
+"""Folder in the exam's directory for the study that makes the runs."""
 
 
 def take(
     subject: Subject, out: Path | str | None = None, *, only: Sequence[str] = (), at_once: int | None = None,
     progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS, seeds: int = 1,
 ) -> Exam:  # fmt: skip
-    """Take the exam. Existing runs of the exam are kept.
+    """Take the exam of `subject`. Runs that already exist in the exam's directory are kept.
 
     out: Directory of the exam; default: `exams/<algorithm>`.
-    only: Names of cases or suites; empty for all cases.
-    at_once: Number of runs at the same time; default: the number of usable cores.
+    only: Names of cases or suites; empty: all cases.
+    at_once: Number of parallel runs; default: the number of usable cores.
     progress: See `run_study`.
-    trust: True to allow a kernel and modules that a file names.
-    maker: As for `run_study`.
-    seeds: Number of seeds, from 1 on. Each further seed repeats every case, with a `run.seed` that is larger by one.
-        The verdicts are those with the scenarios' own seeds.
+    trust: Whether a kernel and modules that a file names may run.
+    maker: The same as for `run_study`.
+    seeds: Number of seeds, from 1 on. Each further seed repeats every case with a larger `run.seed`; it grows by one
+        per seed. The verdicts are those with the first seed, which the scenarios contain.
     Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
-    Raises HostError if the machine lacks something. Completed runs are kept.
+    Raises HostError if the machine does not meet a requirement. Runs that are complete by then are kept.
     """
     chosen = cases(only)
     folder = Path(out) if out is not None else Path("exams") / subject.algorithm
@@ -59,7 +59,7 @@ def take(
         for case in chosen
         for role, plan in plans_of(subject, case, number).items()
     }
-    # Cases share runs: each plan is run only once, under the name of the first case that needs it.
+    # Several cases may have the same plan, which is run only once, under the name of the first of these cases.
     first: dict[str, str] = {}
     asked = {role: first.setdefault(plan.to_toml(), role) for role, plan in plans.items()}
     done = run_plans(
@@ -67,7 +67,7 @@ def take(
         Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust, maker=maker),
     )  # fmt: skip
     made = _made(done)
-    # Cases are sorted by run, so that each run is read only once.
+    # Cases are sorted by run, because only a few runs are cached and each should be read only once.
     by_run = sorted(chosen, key=lambda case: asked[case.key])
     judged, *repeats = (
         _in_order(chosen, {case.key: _judged(case, made, asked, number) for case in by_run}) for number in range(seeds)
@@ -77,10 +77,10 @@ def take(
 
 
 def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Plan]:
-    """Plans of a case by name: `<case>`, and `<case>.control` if the case has a control.
+    """Plans of a case: `<case>` is its plan, and `<case>.control` is the plan of the control run, if there is one.
 
-    seed_offset: Number that is added to the scenario's `run.seed`.
-    Raises ScenarioError if the kernel does not have the algorithm, or the algorithm's name is not allowed.
+    seed_offset: Number to add to the scenario's `run.seed`.
+    Raises ScenarioError if the kernel lacks the algorithm, or if the algorithm's name is not allowed.
     """
     algorithms = {case.key: subject.algorithm}
     if case.control is not None:
@@ -101,7 +101,7 @@ def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Pla
     if subject.modules:
         overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
     if subject.kernel is not None:
-        # The kernel is set first, because the names of congestion controls are checked against it.
+        # The kernel is set as well, because names of congestion controls are checked against the kernel of the plan.
         overrides["guest.kernel"] = str(subject.kernel)
     plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
     if seed_offset:
@@ -122,6 +122,6 @@ def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, s
 
 
 def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Description of the kernel, from the manifest of the first run that exists."""
+    """Description of the kernel, from the manifest of the first run that exists; empty if there is none."""
     first = next((each.run for each in judged if each.run is not None), None)
     return {} if first is None else dict(Run(first).manifest["kernel"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdict on a case: the number, its limit, and the packet or sample that decided it."""
+"""Verdict on a case: the value, its limit, and the packet or sample on which the value is based."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ VERDICTS: tuple[Verdict, ...] = ("pass", "fail", "measured")
 class Judged:
     """A case with its verdict.
 
-    verdict: "pass" or "fail", or "measured" if the case has no limit. If the run failed, it is "fail", whatever
-        the rule is.
-    value: Value in the base unit of its measure. None if the value was never reached, or if there is no run.
-    decided: The packet or sample that decided, as text. If the run failed, the run's error.
-    at_ns: Time of that packet or sample, on the run's clock.
+    verdict: "pass" or "fail"; "measured" if the case has no limit. If the run failed, the verdict is "fail", even if
+        the case has no limit.
+    value: Value in the base unit of the measure. None if the value was never reached, or if there is no run.
+    decided: The packet or sample on which the value is based, as text. If the run failed, the run's error message.
+    at_ns: Time of the packet or sample, on the run's clock.
     run: Directory of the run; None if there is none.
     control: Directory of the control run; None if there is none.
     """
@@ -40,7 +40,7 @@ class Judged:
     control: Path | None = None
 
     def row(self, folder: Path) -> dict[str, Any]:
-        """The verdict as a row of `exam.json`. Paths in the row are relative to `folder`."""
+        """The verdict as a row of `exam.json`. Paths of runs in it are relative to `folder`."""
         rule = self.case.rule
         return {
             "case": self.case.key,
@@ -65,9 +65,9 @@ class Judged:
 
 @lru_cache(maxsize=4)
 def opened(path: Path) -> Run:
-    """The run in a directory. The run is cached, so that successive cases read it only once.
+    """The run in the directory `path`. Runs are cached, so that a run is read only once for successive cases.
 
-    Only a few runs are cached, because the tables of a sender that never slows down take a hundred megabytes.
+    Only a few are cached, because the tables of a sender that never slows down take a hundred megabytes.
     """
     return Run(path)
 
@@ -75,7 +75,7 @@ def opened(path: Path) -> Run:
 def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | None) -> Judged:
     """Decide the verdict on a case.
 
-    made: Directory of the run, or the reason why there is none.
+    made: Directory of the run, or the error because of which there is none.
     control: Directory of the control run, or the reason why there is none; None if the case needs no control.
     """
     if isinstance(made, LeowarpError):

@@ -28,38 +28,6 @@ if TYPE_CHECKING:
     from leowarp.guest.live import Forward, Live, Pace, check_allowed, check_room, forward_of, listening, run_live
     from leowarp.scenario import Plan
 
-__all__ = [
-    "Declared",
-    "Forward",
-    "GuestImage",
-    "GuestProgress",
-    "GuestResult",
-    "Live",
-    "Pace",
-    "Patience",
-    "Shell",
-    "check",
-    "check_allowed",
-    "check_fits",
-    "check_programs",
-    "check_room",
-    "check_shell",
-    "compile_modules",
-    "declared_parameters",
-    "demand_trust",
-    "drive",
-    "forward_of",
-    "guest_image",
-    "keep_outputs",
-    "listening",
-    "mistakes",
-    "modules_of",
-    "run",
-    "run_live",
-    "run_shell",
-    "write_input",
-]
-
 _LIVE = ("Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of", "listening", "run_live")
 
 

@@ -10,5 +10,3 @@ Each medium is a separate package, selected by the type of `plan.medium` (`regis
 
 from leowarp.media.protocol import PlannedMedium
 from leowarp.media.registry import check, planned, routes_of, timeline_of
-
-__all__ = ["PlannedMedium", "check", "planned", "routes_of", "timeline_of"]

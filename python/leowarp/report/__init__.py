@@ -6,27 +6,9 @@
 """
 
 from leowarp.report import html
-from leowarp.report.figures import FIGURES, FigureKind, figure, views
-from leowarp.report.figures.drawing import Drawing, draw_all
+from leowarp.report.figures import FIGURES, figure, views
 from leowarp.report.figures.over_time import plot
 from leowarp.report.notebook import inline
 from leowarp.report.pages.group_page import write_group_comparison
 from leowarp.report.pages.page import write_comparison, write_report
 from leowarp.report.style import FORMATS, save
-
-__all__ = [
-    "FIGURES",
-    "FORMATS",
-    "Drawing",
-    "FigureKind",
-    "draw_all",
-    "figure",
-    "html",
-    "inline",
-    "plot",
-    "save",
-    "views",
-    "write_comparison",
-    "write_group_comparison",
-    "write_report",
-]

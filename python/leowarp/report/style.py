@@ -260,8 +260,8 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
 
     Returns
     -------
-    Paths of the written files, in the order of the formats.
-        Paths of the files, in the order of the formats.
+    paths : list of Path
+        Paths of the written files, in the order of the formats.
 
     Raises
     ------

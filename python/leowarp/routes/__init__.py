@@ -5,5 +5,3 @@ from leowarp.routes.fixed import fixed_routes
 from leowarp.routes.last_hop import LastHop
 from leowarp.routes.over_constellation import constellation_routes
 from leowarp.routes.table import Leaving, Routes, paths_of
-
-__all__ = ["LastHop", "Leaving", "Routes", "constellation_routes", "fixed_routes", "paths_of"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario's network in real time for programs of this machine (`leowarp live`): not repeatable, nothing is recorded,
-and no files are kept."""
+"""Connects programs of this machine over a scenario's network in real time (`leowarp live`). A session is not
+repeatable, records nothing, and keeps no files."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 SOCKS_PORT = 1080
-"""Default port of SOCKS from RFC 1928, section 3."""
+"""Default port of a SOCKS proxy (RFC 1928, section 3)."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ways:
-    """How programs of this machine enter and leave the network.
+    """The ports and stations by which programs of this machine enter and leave the network.
 
-    origin, destination: Stations where connections begin and end; if empty, the first and the last station. Case is
-        ignored.
-    socks_port: Port of a SOCKS5 proxy on loopback; 0: any free port; None: no proxy.
+    origin, destination: Stations at which connections begin and end; "" means the first and the last station. Upper and
+        lower case are not distinguished.
+    socks_port: Port of a SOCKS5 proxy on the loopback interface; 0: any free port; None: no proxy.
     forwards: Texts ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
     to_network: Whether connections may leave the guest to other machines.
-    congestion_control: Congestion control of both ends in the guest; default: that of the scenario's first TCP flow,
-        otherwise the kernel's.
+    congestion_control: Congestion control of both ends in the guest. The default is that of the scenario's first TCP
+        flow or, without a TCP flow, the kernel's.
     """
 
     origin: str = ""
@@ -54,13 +54,13 @@ def live(
     status: Callable[[str], None] | None = None, progress: bool | OnProgress = True, trust: bool = False,
 ) -> None:  # fmt: skip
     """Run the scenario's network in real time. Return at the scenario's end, or when the user stops it (Ctrl-C,
-    SIGTERM). Call it only in the main thread.
+    SIGTERM). The function may only be called in the main thread.
 
-    flows: Whether the scenario's flows run at the same time.
-    say: Called with a line for each event.
-    status: Called with a line about the time, several times per second.
+    flows: Whether the scenario's flows run as well.
+    say: Function that is called with a line of text for each event.
+    status: Function that is called with a line about the time, several times per second.
     """
-    # Imported late, so that commands that only read a plan do not import the guest's packages.
+    # Imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 
@@ -82,13 +82,13 @@ def live(
     media.check(plan)
     guest.check_programs(plan)
     guest.check_fits(plan)
-    # Sockets are opened before any step that may take minutes, so that an unusable port is reported at once.
+    # Sockets are opened before all steps that may take minutes, so that an unusable port is reported at once.
     doors = _doors(ways.socks_port, forwards)
     try:
         with building(progress) as built:
             image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
             guest.check_fits(plan, image.kernel_facts)
-        # A plan without flows has routes from every station to every other.
+        # If a plan has no flows, its routes connect every station with every other.
         given = prepared(dataclasses.replace(plan, flows=()))
         control = ways.congestion_control or _first_control(plan)
         session = guest.Live(origin, destination, control, doors, ways.to_network)
@@ -106,7 +106,8 @@ def live(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Context in which SIGTERM acts like Ctrl-C; otherwise SIGTERM would leave the guest's directory behind."""
+    """Context in which SIGTERM acts like Ctrl-C. By default, SIGTERM would end leowarp without removing the guest's
+    directory."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -140,7 +141,7 @@ def _first_control(plan: Plan) -> str | None:
 
 
 def _doors(socks_port: int | None, forwards: Sequence[Forward]) -> list[tuple[socket.socket, Forward | None]]:
-    """Listening sockets for all doors; if one cannot be opened, the others are closed."""
+    """A listening socket for each door, with its destination. If a socket cannot be opened, all others are closed."""
     from leowarp import guest
 
     doors: list[tuple[socket.socket, Forward | None]] = []

@@ -14,7 +14,7 @@ texts and units of the overview and the pages, and `docs/reference/tables.md`.
 
 from leowarp.scalars.of_flows import COMMON, PROBE, PROGRAM, TCP
 from leowarp.scalars.of_run import COSTS, RUN
-from leowarp.scalars.scalar import Group, Scalar, Section, Unit, by_name, flat, names, ordered
+from leowarp.scalars.scalar import Group, Scalar, Section, by_name, flat, names, ordered
 
 # Two mappings that give the unit of a column or an axis by its name. The tuples above define which scalars a run must
 # have.
@@ -30,24 +30,3 @@ def of_kind(kind: str | None) -> Section:
     Returns: `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.
     """
     return PROGRAM if kind == "program" else TCP if kind in ("tcp", None) else PROBE
-
-
-__all__ = [
-    "COMMON",
-    "COSTS",
-    "FLOW_SCALARS",
-    "PROBE",
-    "PROGRAM",
-    "RUN",
-    "RUN_SCALARS",
-    "TCP",
-    "Group",
-    "Scalar",
-    "Section",
-    "Unit",
-    "by_name",
-    "flat",
-    "names",
-    "of_kind",
-    "ordered",
-]

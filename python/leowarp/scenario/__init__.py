@@ -5,15 +5,3 @@ from leowarp.scenario.extent import check_extent, long_run
 from leowarp.scenario.loading import Scenario, load
 from leowarp.scenario.plan import is_kernel_name, plan_inputs, plan_of, resolve
 from leowarp.scenario.schema import Plan
-
-__all__ = [
-    "Plan",
-    "Scenario",
-    "check_extent",
-    "is_kernel_name",
-    "load",
-    "long_run",
-    "plan_inputs",
-    "plan_of",
-    "resolve",
-]

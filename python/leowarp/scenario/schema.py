@@ -36,12 +36,6 @@ from leowarp.scenario.sections import (
 from leowarp.scenario.text.key import InputFile, keys
 from leowarp.scenario.write import plan_text
 
-__all__ = [
-    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
-    "Guest", "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "Plan", "Routing", "Run",
-    "Shell", "Station", "Tcp",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(PlanSections):

@@ -27,26 +27,12 @@ from leowarp.scenario.network.hosts import CONGESTION_CONTROLS, PROFILES, Flow, 
 from leowarp.scenario.network.links import Ground, Isl, Network, Routing, Station
 from leowarp.scenario.text.key import InputFile, count, files, flag, quantity, sysctl, text, word
 
-__all__ = [
-    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
-    "Guest", "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "PlanSections", "Routing",
-    "Run", "Shell", "Station", "Tcp",
-]  # fmt: skip
-
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Length and start of the run, and the seed of all random numbers.
-
-    duration_ns: Virtual time from the run's time 0 to its end.
-    ends, linger_ns: ``ends`` is the key that decides when a run ends. With ``flows``, the run may end earlier,
-        `linger_ns` after the end of the last flow that ends by itself.
-    start_ns: Time on the constellation's clock at which the run begins; for a measured path, time in the measurement.
-    seed: 0 to 2^63 - 1. The guest and the Python library derive one random stream per component from the seed
-        (`leowarp.base.streams`).
-    """
+    """Length and start of the run, and the seed of all random numbers."""
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
     ends: str = word(
@@ -71,19 +57,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Observe:
-    """Data that a run records, and their sampling intervals.
-
-    sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock. With None, there are no samples, except
-        that counters get one sample at the end.
-    truth: Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
-    capture: ``taps`` of the guest kernel, which do not change any result, or packet sockets.
-    packets, packets_before_ns, packets_after_ns: Which packets are stored individually, and the length of the time
-        before and after a route change in which they are stored.
-    reordering_threshold_pkts, reordering_window_ns: DT and BT of RFC 5236, and the length of the time windows for which
-        metrics are computed; None: the metrics are computed only for the run as a whole.
-    pcap: Hosts for which a pcapng file is written; ``none``: no file.
-    pcap_snap_bytes: Number of bytes that are stored of each frame.
-    """
+    """Data that a run records, and their sampling intervals."""
 
     # An interval of 50 ms is the 20 Hz of Frederiksen et al.; a maximum that occurs between two samples is missed.
     sockets_ns: int | None = quantity(
@@ -144,12 +118,6 @@ class Observe:
 class Guest:
     """The guest kernel.
 
-    memory_bytes: Memory of the guest, stored in a sparse file of the host: only memory that the guest touches takes
-        space.
-    kernel: Name of a kernel on the shelf (`leowarp kernel list`), or a path as the user wrote it; "~" is not expanded
-        here.
-    cc_modules: One C file per module; the module's name is the file's name without ``.c``.
-    sysctl: Sysctls of the guest as a whole.
     kernel_named_in: The file that names `kernel`; plans that differ only here are equal.
     """
 

@@ -3,17 +3,5 @@
 numbers. The guest gets no information about the network except these events."""
 
 from leowarp.timeline.description import describe, warnings_of
-from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.files import read_table, write_table
 from leowarp.timeline.replay import Replay, replayed
-
-__all__ = [
-    "Events",
-    "LinkKind",
-    "Replay",
-    "describe",
-    "read_table",
-    "replayed",
-    "warnings_of",
-    "write_table",
-]

@@ -10,32 +10,8 @@ the code that checks a run does not depend on the code that executed it.
 """
 
 from leowarp.trace.captures import packets_from_captures
-from leowarp.trace.convert import TRACE_TABLES, check_types, convert, read, read_output
+from leowarp.trace.convert import check_types, convert, read, read_output
 from leowarp.trace.manifest import Stopwatch, is_of_this_version, maker, maker_of, relisted, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
 from leowarp.trace.schema import RECORDED, TABLES
-from leowarp.trace.schema.columns import Column, TableSchema
 from leowarp.trace.words import read_in_words
-
-__all__ = [
-    "RECORDED",
-    "TABLES",
-    "TRACE_TABLES",
-    "Column",
-    "Stopwatch",
-    "TableSchema",
-    "check_types",
-    "convert",
-    "is_of_this_version",
-    "maker",
-    "maker_of",
-    "open_records",
-    "packets_from_captures",
-    "read",
-    "read_in_words",
-    "read_output",
-    "read_records",
-    "relisted",
-    "write_manifest",
-    "write_parquet",
-]

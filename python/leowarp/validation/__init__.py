@@ -5,7 +5,5 @@
 measurement over a replay and over profiles. `compared` gives distances and verdicts, and `page` shows the results.
 """
 
-from leowarp.validation.compared import LIMIT_RATIO, Row, Skipped, Validated, validate
-from leowarp.validation.public import PUBLIC, Public
-
-__all__ = ["LIMIT_RATIO", "PUBLIC", "Public", "Row", "Skipped", "Validated", "validate"]
+from leowarp.validation.compared import LIMIT_RATIO, Skipped, Validated, validate
+from leowarp.validation.public import PUBLIC

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Combine all data of a page about its runs into one container."""
+"""Combines all data of a page into one container."""
 
 from __future__ import annotations
 
@@ -27,46 +27,47 @@ VERSION = 1
 
 
 def document(runs: Sequence[Run]) -> str:
-    """The container of a page about one or more runs, which share one clock.
+    """The container of a page about one or more runs with a common clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
-    runs: One or more runs. The space for packets is divided equally among these runs.
+    runs: One or more runs. Each run gets an equal share of the space for packets.
     Returns: Base64 text; see `container`.
     """
     arrays = Arrays()
-    # Packets take most of the space. With the budget divided, the page's size does not depend on the number of runs.
+    # Packets take most of a page's space. The budget is divided among the runs, so that the page's size hardly depends
+    # on their number.
     budget_bytes = BUDGET_BYTES // len(runs)
-    # All runs are in one container, so that the positions of a constellation are stored only once.
+    # All runs are in one container, so that equal arrays, such as the positions of a constellation, are stored once.
     names = _labels(runs)
     told = [_run(run, label, arrays, budget_bytes) for run, label in zip(runs, names, strict=True)]
     return arrays.packed({"version": VERSION, "runs": told})
 
 
 def title(runs: Sequence[Run]) -> str:
-    """Title of a page about these runs.
+    """Title of a page about these runs: the names of their scenarios.
 
-    The name of each scenario is listed once.
+    Each name appears only once.
     """
     names = list(dict.fromkeys(str(run.plan.name) for run in runs))
     return clipped(", ".join(names))
 
 
 def clipped(text: object) -> str:
-    """A text of unknown origin as one line of limited length, without control characters."""
+    """A text as one line of limited length without control characters; the text may come from anyone."""
     line = one_line(str(text))
     return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]}..."
 
 
 def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
-    """All data of a page about one run. The keys have the names that `web/` uses."""
+    """All data of one run for the page. The keys are the names that the code in `web/` uses."""
     plan, manifest = run.observed_plan, run.manifest
-    # The sky comes first, because it numbers the satellites and stations for all later parts.
+    # The sky is made first, because it gives satellites and stations their numbers, which all other parts use.
     sky = sky_of(plan, run.end_ns, arrays)
     names = Names([] if sky is None else sky["satellites"])
-    # The numbers of stations follow those of satellites.
+    # Stations get the numbers after those of the satellites.
     for station in [] if sky is None else sky["stations"]:
         names(station["name"])
-    # All flows and the fading use the same time grid, so that one cursor is valid for all charts.
+    # All flows and the fading have the same time grid, so that one cursor selects the same time in all charts.
     step_ns = step_ns_of(run)
     pairs = {pair: number for number, pair in enumerate(station_pairs(run))}
     flows = [
@@ -111,11 +112,11 @@ def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, A
         "bbr_modes": list(BBR_MODES.values()),
     }
     if sky is not None:
-        # Texts are shortened only here. Before, names are used as keys, and two long names could become equal.
+        # Names are shortened only at the end. All parts above use them as keys, and two long names could become equal.
         sky["satellites"] = [clipped(name) for name in sky["satellites"]]
         for station in sky["stations"]:
             station["name"] = clipped(station["name"])
-    # A run without gaps has no key `gaps`.
+    # If a run has no gaps, there is no key `gaps`.
     gaps = gaps_of(run, names, arrays)
     if gaps is not None:
         found["gaps"] = gaps
@@ -123,7 +124,8 @@ def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, A
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """A short name for each run that distinguishes it from the others: algorithm, scenario, or directory."""
+    """A short name for each run: the algorithm, the scenario, or the directory. The first of these that is different in
+    all runs is used."""
     algorithms = [
         next(
             (str(flow.congestion_control) for flow in run.observed_plan.flows if flow.kind == "tcp"),
@@ -135,5 +137,5 @@ def _labels(runs: Sequence[Run]) -> list[str]:
         if len(set(labels)) == len(labels):
             return labels
     names = [run.path.resolve().name for run in runs]
-    # If directories in different places have the same name, their full paths are used.
+    # If two directories have the same name, the full paths of all runs are used.
     return names if len(set(names)) == len(names) else [str(run.path) for run in runs]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: one HTML file that contains script, style and data, and that makes no requests."""
+"""Writes the page: one HTML file that contains script, style and data, and makes no requests."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from leowarp.results.run import Run
 from leowarp.view.document import document, title
 
 FILE = "view.html"
-"""Name of the page's file, which is stored beside the report of a run."""
+"""Name of the page's file in the report's directory."""
 
 MOST_BYTES = 5_000_000
-"""Maximum size of the page for a run of 1000 s over 648 satellites. A test checks this limit."""
+"""Maximum size in bytes of the page of a run of 1000 s over 648 satellites. A test checks that pages are smaller."""
 
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
-    """Write the page about runs into a file. Return the page's path.
+    """Write the page about `runs` to a file. Return the path of the file.
 
-    runs: One run, or several runs that are shown side by side with a common clock.
-    out: Path of the file. An existing file is replaced; a symbolic link is never followed.
+    runs: One run; or several runs, which the page shows side by side with a common clock.
+    out: Path of the file. An existing file is replaced. If `out` is a symbolic link, it is not followed.
     Raises TraceError if a table is damaged or lacks a column that the page needs.
     """
     text = page(runs)
@@ -35,12 +35,12 @@ def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
 
 
 def page(runs: Sequence[Run | Path | str]) -> str:
-    """The page about runs, as text.
+    """The page about `runs`, as HTML.
 
-    The content security policy of the page forbids requests, and allows only leowarp's own script. Texts in a plan
-    therefore cannot run code.
+    The page's content security policy forbids requests, and all scripts except leowarp's own. Texts in a plan therefore
+    cannot run code.
 
-    Returns: HTML including script, style and data.
+    Returns: HTML with script, style and data.
     """
     script, style = built("page.js"), built("page.css")
     opened = [run if isinstance(run, Run) else Run(run, complete=False) for run in runs]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page contains the data of the run's tables and its ephemeris, and is small enough."""
+"""Tests that a page contains the data of the run's tables and its ephemeris, and is small enough."""
 
 import base64
 import dataclasses
@@ -33,7 +33,7 @@ WIDTHS = {"i32": "<i4", "t": "<i4", "u8": "u1", "i16": "<i2"}
 
 
 def unpacked(text):
-    """A container, decoded independently by its specification."""
+    """Decodes a container by its specification, without leowarp's code."""
     content = zlib.decompress(base64.b64decode(text))
     (length,) = struct.unpack_from("<I", content)
     header, at, arrays = json.loads(content[4 : 4 + length]), 4 + length, []
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused(values):
 
 
 def interpolated(sky, t_s):
-    """Positions in m, computed as the page does it: with a polynomial of degree 5 through six keyframes."""
+    """Positions in m, computed as on the page: by a polynomial of degree 5 through six keyframes."""
     frames = sky["positions"].reshape(-1, len(sky["satellites"]), 3).astype(float) * sky["unit_m"]
     place = (t_s - sky["first_s"]) / sky["keyframe_s"]
     begin = min(max(int(np.floor(place)) - BEFORE, 0), len(frames) - BEFORE - AFTER - 1)
@@ -120,8 +120,8 @@ def test_positions_are_those_of_the_ephemeris(tmp_path, preset, t_s):
     arrays = Arrays()
     sky = unpacked(arrays.packed({"sky": sky_of(plan, 1_000_000_000_000, arrays)}))["sky"]
     wanted = ephemeris_of(plan).positions_ecef_m(round(t_s * 1e9))
-    # The limit is sqrt(3) times the sum of a coordinate's rounding and the polynomial's error. For comparison: on a
-    # globe of 800 pixels, a pixel is 16 km.
+    # The limit is sqrt(3) times the sum of a coordinate's rounding error and the polynomial's error. A pixel is 16 km
+    # if the globe is 800 pixels wide.
     assert np.linalg.norm(interpolated(sky, t_s) - wanted, axis=1).max() < 300
 
 
@@ -171,7 +171,7 @@ def test_changes_have_the_counts_of_the_table_of_route_changes(run):
 
 
 def whole_packets(source):
-    """All columns of the packets, with those that only a page needs."""
+    """All columns of the packets, including those that only a page reads."""
     tables = source.tables
     return pd.concat([tables.packets, tables.on_request("packets", "path_id", "stored_because")], axis=1)
 
@@ -191,7 +191,8 @@ def test_a_run_that_ended_before_its_first_change_shows_its_beginning(run_dir, m
 def test_packets_take_the_room_that_there_is(run_dir):
     source = Run(run_dir, complete=False)
     packets = whole_packets(source)
-    # This run's delays are constant and would take almost no space, so noise is added.
+    # Noise is added to the delays, because the synthetic run's delays are constant and would compress to almost
+    # nothing.
     noise_ns = np.random.default_rng(1).integers(0, 5_000_000, len(packets))
     source.tables = dataclasses.replace(
         source.tables, packets=packets.assign(received_ns=packets["received_ns"] + noise_ns)
@@ -199,7 +200,7 @@ def test_packets_take_the_room_that_there_is(run_dir):
     found = [packets_of(source, Arrays(), 4**power) for power in range(10, -1, -1)]
     spans_s = [0.0 if each is None else sum(end - begin for begin, end in each["windows"]) for each in found]
     assert spans_s == sorted(spans_s, reverse=True)
-    # The budgets lead to pages with all packets, with fewer packets, and with none.
+    # The budgets give pages with all packets, with some, and with none.
     assert len(set(spans_s)) > 2
     assert found[-1] is None
 
@@ -209,7 +210,7 @@ def test_windows_begin_when_all_that_left_before_them_has_arrived(run, run_dir):
     for begin, end in run["packets"]["windows"]:
         inside = packets[(packets["sent"] >= begin * 1e6) & (packets["sent"] < end * 1e6)]
         assert len(inside) > 1000
-        # The span of stored packets begins earlier than the window, by the largest delay.
+        # The stored packets begin earlier than the window, by the largest delay.
         assert packets["sent"][packets["sent"] < begin * 1e6].max() > begin * 1e6 - packets["took"].max()
 
 
@@ -217,13 +218,13 @@ def test_the_page_is_small(run_dir):
     text = view.page([run_dir])
     demand_policy(text)
     assert len(text.encode()) < 1_000_000
-    # Expected sizes in base64: packets, the run's rows and queues, its loads, and the fixed parts (script, land,
-    # licences).
+    # Expected sizes in base64 of packets, of the run's series and queues, of loads, and of the fixed parts (script,
+    # land, licences).
     assert BUDGET_BYTES + 2_000_000 + loads_bytes(MOST_ROWS) + 300_000 < view.MOST_BYTES
 
 
 def loads_bytes(rows):
-    """Size of this number of rows of `load_of` if they cannot be compressed."""
+    """Size of `rows` rows of `load_of` with random values, which do not compress."""
     draw = np.random.default_rng(1).integers
     columns = (np.ones(rows), draw(0, 1001, rows), draw(0, 501, rows), draw(0, 50, rows))
     return sum(compressed_bytes(np.diff(column, prepend=0)) for column in columns)
@@ -255,8 +256,7 @@ def test_a_run_of_an_older_version_has_a_page(tmp_path):
         pq.write_table(pq.read_table(path).drop_columns(list(columns)), path)
     found = unpacked(document([Run(old, complete=False)]))["runs"][0]
     assert found["queues"]["pkts"].tolist() == [15, 0]
-    # The table lacks the bytes per flow, like that of an older version. The utilisation of links is then unknown, and
-    # not 0.
+    # As in an older version, the table lacks the bytes per flow. The links' utilisation is then unknown, not 0.
     assert (found["load"]["busy_permille"] == MISSING).all()
     assert found["load"]["queue_pkts"].max() == 15
 

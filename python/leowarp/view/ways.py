@@ -14,8 +14,8 @@ from leowarp.view.clock import Names, station_pairs, ticks
 from leowarp.view.container import Arrays
 
 MOST_REFRESHES = 5_000
-"""Maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond; in
-such a case only route updates are listed."""
+"""Maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond; its
+delay is then listed only at route updates."""
 
 # Columns of the table of route changes (docs/concepts/truth.md) that the page shows for each change.
 CHANGE_COUNTS = (
@@ -25,14 +25,15 @@ CHANGE_COUNTS = (
 
 
 def pairs_of(run: Run, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
-    """For each ordered pair of stations: its different paths, and for each time the valid path with its delays.
+    """For each pair (from, to) of stations: its different paths, and for each time the path that is valid and its
+    delays.
 
     A path has `nodes` (numbers), `links` (numbers of directions, -1: none) and `drawn` (nodes through which it is drawn
     on the globe).
 
-    Returns: `source` and `destination` (numbers of nodes), and `paths`. From each time `t` (ticks) on, the path with
-        index `path` in `paths` (-1: none) is valid, with `delays_us`, one value per link of the path. `left_us` has the
-        delays of the abandoned path's links at each change from one path to another.
+    Returns: One dict per pair: `source` and `destination` (numbers of nodes), `paths`, and arrays. At each time `t`
+        (ticks), the path with the index `path` in `paths` (-1: none) becomes valid; `delays_us` has the delays of its
+        links. `left_us` has, for each change from one path to another, the delays of the old path's links.
     """
     return [_pair(run, pair, names, arrays) for pair in station_pairs(run)]
 
@@ -49,15 +50,15 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
             at_ns, place = np.array(starts[row : row + 1]), -1
         else:
             number = routes["path_id"].iloc[row]
-            # Each slot of an access link counts as a path of its own, even if the next slot uses the same satellite.
+            # Each slot of an access link has a path of its own, even if the next slot uses the same satellite.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
-            # The number of times is divided among the paths. In a run with many changes, each path's delays are
-            # therefore listed less often.
+            # The maximum number of times is divided among the paths. In a run with many changes, the delays of each
+            # path are therefore listed less often.
             at_ns, of_links_ns = _delays(run, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
-        # `left_ns` has values only for a change between two paths: without an earlier path, no packets can still be
-        # under way on it.
+        # `left_ns` has values only if one path replaces another: without an old path, no packets can be in flight on
+        # it.
         if before >= 0 <= place != before:
             left_ns.append(_delays_left(run, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
@@ -78,18 +79,18 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
         "t": arrays.instants(ticks(run, np.concatenate(t_ns))),
         "path": arrays.integers(np.concatenate(places)),
         "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
-        # Values for each path that another path replaces, at the time of the replacement.
+        # These are the delays of each path that another path replaces, at the time of the replacement.
         "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
     }
 
 
 def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Times at which the delays of a path's links change, and the links' delays at each of these times.
+    """Times at which the delay of any of a path's links changes, and the delays of all links at these times.
 
-    Returns at_ns: int array of shape (k,). The first time is `from_ns`. If there would be more than `most` times, it is
-        the only one.
-    Returns delays_ns: float array of shape (k * links,). The values of all links at the first time come first, followed
-        by those at the second time.
+    Returns at_ns: int array of shape (k,). The first value is `from_ns`. If there are more than `most` times, it is the
+        only value.
+    Returns delays_ns: float array of shape (k * links,). The delays of all links at the first time come first, then
+        those at the second time, and so on.
     """
     taken = run.tables.links_of(path)
     instants = [np.array([from_ns])]
@@ -98,8 +99,8 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
         if not run.link_values.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
-    # Either all times are listed or only one. If some were missing, delays would seem constant between the listed
-    # times.
+    # Either all times are listed or only the first. If some times were missing, the delays would seem constant in
+    # between.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(run, link, from_ns, from_ns, until_ns))
@@ -111,16 +112,17 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
 
 
 def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
-    """Delays of a path's links at the time at which another path replaces it."""
+    """Delays of the links of an old path, at the time `at_ns` at which a new path replaces it."""
     links = run.tables.links_of(before)
-    # Links that both paths use (links of an access link or a mobile channel) already have the delays of the new path,
-    # so the time just before is used.
+    # If both paths use a link (of an access link or a mobile channel), it already has the new path's delay at this
+    # time. The delay just before is used.
     held_ns = at_ns - (links == run.tables.links_of(after))
     return np.array([_delay_ns(run, link, held_ns, since_ns, at_ns) for link in links])
 
 
 def _delay_ns(run: Run, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Delay of a link at a time. The delay of a channel varies continuously, so its minimum over the span is used."""
+    """Delay of a link in ns, at the time `at_ns`. For a channel, whose delay varies continuously, the minimum from
+    `from_ns` to `until_ns`."""
     if run.link_values.has_channel(*link):
         return run.link_values.base_delay_ns(*link, from_ns, until_ns)
     return float(run.link_values.delay_ns(*link, at_ns))
@@ -133,22 +135,21 @@ def _direction(run: Run, link: tuple[str, str]) -> int:
 
 
 def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
-    """The path as it is drawn on the globe. The hosts of an access link are drawn at its terminal, and at its gateway
-    and PoP."""
+    """Nodes through which a path is drawn on the globe. For an access link, the host "dish" is drawn at the terminal,
+    and the host "server" at gateway and PoP."""
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
-    # The satellite is a node of the path, although the timeline has no links to the satellite.
+    # The satellite is drawn as a node of the path, although the timeline has no links to it.
     drawn = [place for node in path for place in places.get(node, [node])]
     return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
 
 
 def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Route changes of each pair that sends data, in chronological order. The counts are those of the table of route
-    changes.
+    """Route changes of all pairs that send data, sorted by time. The counts are those in the table of route changes.
 
     Returns: Arrays with one value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
-        `delay_after_us`, and each of `CHANGE_COUNTS`. Missing values are unknown.
+        `delay_after_us`, and each of `CHANGE_COUNTS`. A value is missing if it is unknown.
     """
     pairs = flow_pairs(run.observed_plan.flows)
     found = route_changes(run.tables, pairs, run.end_ns, links=run.link_values)
@@ -165,5 +166,5 @@ def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
 
 
 def _us(column: Any) -> np.ndarray:
-    """Convert a column from ns to us. Missing values become nan."""
+    """A column of times in ns, converted to us. Missing values become nan in the result."""
     return column.to_numpy(dtype="float64", na_value=np.nan) / 1e3

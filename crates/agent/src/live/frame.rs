@@ -36,11 +36,11 @@ pub enum Tell {
     Failed { connection: u32, errno: i32 },
     /// The far end has accepted a connection.
     Accepted { connection: u32 },
-    /// This many bytes of the stream follow the frame.
+    /// The data that follow the frame are this many bytes of the stream.
     Data { stream: u32, bytes: usize },
     /// TCP has taken this many bytes of the stream, so the host may send as many more.
     Credit { stream: u32, bytes: usize },
-    /// This stream has no more data for the host.
+    /// The guest has no more data of this stream for the host.
     End { stream: u32 },
     /// A stream was aborted.
     Reset { stream: u32, errno: i32 },

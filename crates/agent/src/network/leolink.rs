@@ -168,9 +168,9 @@ pub struct Switch {
     /// If set, packets for the new direction are held in a buffer of this many bytes. The `HoldFull` says what happens
     /// when the buffer is full.
     pub hold: Option<(u32, HoldFull)>,
-    /// If set, the last packet on the old direction is a marker with this number, and packets on the new direction wait
-    /// for it at the node where both paths meet. `Refused` = the reason why the cure sends no marker here. None = the
-    /// cure never sends markers.
+    /// If set, the last packet on the old direction is a marker with this number. Packets on the new direction wait for
+    /// the marker at the node where both paths meet. `Refused` = the reason why the cure sends no marker here. None =
+    /// the cure never sends markers.
     pub marker: Option<Result<Merge, Refused>>,
     /// Time for which packets on the new direction are copied, and the copies are sent on the old direction. `Refused`
     /// = the reason why the cure sends no copies here. None = the cure never sends copies.

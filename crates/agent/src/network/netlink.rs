@@ -28,7 +28,7 @@ pub const NLM_F_CREATE: u16 = 0x400;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLMSGERR_ATTR_MSG: u16 = 1;
-/// This flag marks nested attributes; the kernel's strict parsers since 2019 require it.
+/// Flag that marks nested attributes; the kernel's strict parsers since 2019 require it.
 pub const NLA_F_NESTED: u16 = 0x8000;
 const HEADER_BYTES: usize = 16;
 /// Maximum number of bytes in one call of send. The limit is well below the size of the socket's send buffer, which is

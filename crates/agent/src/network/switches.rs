@@ -49,9 +49,9 @@ impl Network<'_> {
         told
     }
 
-    /// Rests of the old and the new path of a switch, from the far ends of `from` and `to` to the host. Contains the
-    /// maximum time on the rest of the old path, the minimum time on the rest of the new path, and the directions of
-    /// both. None = packets on the old direction do not arrive.
+    /// Rests of the old and the new path of a switch, from the far ends of `from` and `to` to the host. The result
+    /// contains the maximum time on the rest of the old path, the minimum time on the rest of the new path, and the
+    /// directions of both. None = packets on the old direction do not arrive.
     ///
     /// The time on the old path is that of the slowest packet, and the time on the new path is that of the fastest. If
     /// a link's delay falls at this instant, packets sent before it still have the old delay. At the far end of the

@@ -9,9 +9,9 @@ pub const NEEDED_BYTES: usize = 68;
 /// Offset in the short form of the header that follows the IPv6 header.
 pub const HEAD_BYTES: usize = 16;
 
-/// Pieces of the packet that form the short form: offset in the packet, length, offset in the short form. The pieces
-/// are the first eight bytes of the IPv6 header, the last four bytes of each address, the first sixteen bytes after the
-/// IPv6 header, and eight bytes at offset 20 after that header.
+/// Pieces of the packet that form the short form: offset in the packet, length, offset in the short form. From the IPv6
+/// header, they are the first eight bytes and the last four bytes of each address. After this header, they are the
+/// first sixteen bytes, and eight bytes at offset 20.
 const PIECES: [(usize, usize, usize); 5] = [(0, 8, 0), (20, 4, 8), (36, 4, 12), (40, 16, 16), (60, 8, 32)];
 
 /// Whether the packet `ip` is IPv6; `ip` begins at the IP header.

@@ -289,8 +289,8 @@ impl Stream {
         place
     }
 
-    /// Records that a packet reached its host, and returns the packet. None = no such packet was sent. Implements RFC
-    /// 4737, 3.6 (duplicates).
+    /// Records that a packet reached its host, and returns the packet. None = no such packet was sent.
+    /// Implements RFC 4737, 3.6 (duplicates).
     #[must_use]
     pub fn received(&mut self, seen: &Seen) -> Option<Packet> {
         let number = self.find(seen)?;
@@ -440,7 +440,8 @@ impl Stream {
 
     /// Records an arrival. If a packet that was sent later has already arrived, returns the reordering extent of this
     /// packet. The extent is the distance to the earliest such arrival (RFC 4737, 4.2), and that arrival is always in
-    /// order. Implements RFC 4737, 4.2.3 (extent).
+    /// order.
+    /// Implements RFC 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
             Some(run) if number < run.1 + run.2 => {

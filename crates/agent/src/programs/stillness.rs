@@ -8,9 +8,9 @@
 //! packets for a socket arrive only while virtual time advances. Virtual time therefore advances for `ping`, `sleep`
 //! and `curl`, and pauses at a shell's prompt, in `less`, and in an interpreter. To find out whether a process waits
 //! for terminal input, the agent writes the terminal's settings without changing them. The kernel then wakes all
-//! processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A process that was woken sleeps
-//! once more at once, and this counts as one voluntary context switch of the process. (/proc/PID/wchan would show the
-//! same, but on this architecture it contains a wrong address from the stack.)
+//! processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A process that was woken
+//! immediately sleeps once more, and this counts as one voluntary context switch of the process. The file
+//! /proc/PID/wchan would be simpler, but on this architecture it contains a wrong address from the stack.
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};
@@ -28,8 +28,9 @@ const WHOLE_LOOKS: u64 = 16;
 /// Stops the guest at `gate` whenever a program in the session of the process `leader` waits for the user at
 /// `terminal`. Returns when this session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
-    // This thread must not be interrupted between reading and writing the terminal's settings. Without this priority, a
-    // shell that a key wakes could change the settings in between, and the write would undo the change.
+    // No other process may run between reading and writing the terminal's settings, so this thread gets a higher
+    // priority. Without this priority, a shell that a key wakes could change the settings in between, and the write
+    // would undo the change.
     let first = libc::sched_param { sched_priority: 1 };
     // SAFETY: `first` outlives the call.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) }, "run before the programs")?;

@@ -82,9 +82,9 @@ pub enum Numbering {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveQueue {
-    /// They can be moved, because the queue is in the node's memory.
+    /// Waiting packets can be moved, because the queue is in the node's memory.
     Kept,
-    /// They cannot be moved, because the queue is lost with the link.
+    /// Waiting packets cannot be moved, because the queue is lost with the link.
     Lost,
 }
 

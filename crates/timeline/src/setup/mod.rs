@@ -57,9 +57,8 @@ pub struct Setup {
     pub jitter_tables: Vec<JitterTable>,
     /// The workload.
     pub flows: Vec<Flow>,
-    /// Whether a packet stays on the path that was in force when it was sent. If packets keep it, packets and routes carry a tag of
-    /// the path in the TOS
-    /// field.
+    /// Whether a packet stays on the path that was in force when it was sent. If so, packets and routes carry a tag of
+    /// the path in the TOS field.
     pub source_routing: bool,
     /// Kernel parameters of the whole guest, by dotted name.
     pub sysctl: BTreeMap<String, String>,

@@ -179,9 +179,9 @@ pub enum Discipline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
-    /// They arrive, and the link still accepts packets that are routed to it.
+    /// The link's packets arrive, and the link still accepts packets that are routed to it.
     Drain,
-    /// They are lost, and so are packets that are routed to the link while it is down.
+    /// The link's packets are lost, and so are packets that are routed to the link while it is down.
     Drop,
 }
 

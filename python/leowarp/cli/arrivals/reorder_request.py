@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request to `leowarp reorder`: its options as one object.
+"""A request to `leowarp reorder`: all its options in one object.
 
-Options with fixed words are enumerations, so that typer lists the words in the help and rejects others.
+Options that accept only certain words are enumerations, so that typer lists the words in the help and rejects others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """Kinds of files. `crates/arrivals` reads text and captures; Arrow reads the other two formats."""
+    """Formats of input files. `crates/arrivals` reads text and captures; Arrow reads the other two formats."""
 
     text = "text"
     csv = "csv"
@@ -30,8 +30,8 @@ class Format(StrEnum):
 
 
 class Protocol(StrEnum):
-    """Source of packet numbers in a capture: the sequence number of ICMP echo, of TCP or of RTP (RFC 3550, 5.1), or a
-    field of UDP's payload."""
+    """Source of the packet numbers in a capture: the sequence number of ICMP echo, TCP or RTP (RFC 3550, 5.1), or a
+    field in UDP's payload."""
 
     icmp = "icmp"
     icmp_reply = "icmp-reply"
@@ -40,9 +40,9 @@ class Protocol(StrEnum):
     udp = "udp"
 
 
-# Members are lower-case, unlike other constants: their names are the words that a user types.
+# Members are lower-case, unlike other constants, because the user types their names.
 class TimeUnit(StrEnum):
-    """Unit of a column with times."""
+    """Unit of a column that contains times."""
 
     s = "s"
     ms = "ms"
@@ -51,7 +51,7 @@ class TimeUnit(StrEnum):
 
 
 class Order(StrEnum):
-    """Byte order of a number; network order is big."""
+    """Byte order of a number in a packet; network order is big."""
 
     big = "big"
     little = "little"
@@ -70,17 +70,18 @@ _METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
 
 @dataclass(frozen=True)
 class Request:
-    """Arguments and options as typed. The methods check rules that involve several options.
+    """Arguments and options as the user typed them. The methods check rules that concern several options.
 
     file: A path, or ``-`` for standard input.
     threshold, buffer_threshold: DT and BT of RFC 5236, in packets; with None, BT equals DT.
     loss_window: Number of later packets after which a missing packet counts as lost (RFC 4737).
     n_max: Largest n of n-reordering (RFC 4737, 5.3).
-    first, sent: Number of the first packet sent, and how many packets were sent. Arrivals cannot show either.
-    bits: Width of sequence numbers that wrap around; with None, the protocol's width, or no wrap-around.
+    first, sent: Number of the first packet sent, and how many packets were sent. The function cannot find out either
+        from the arrivals.
+    bits: Width of sequence numbers that wrap around; None: the protocol's width, or no wrap-around.
     flow: Index in the list of ``--flows``.
-    field_offset, field_size, field_order: int or None, int, Order. Position, length and byte order of the number in a
-        UDP payload, in bytes.
+    field_offset, field_size, field_order: int or None, int, Order. Position and length in bytes of the number in a UDP
+        payload, and its byte order.
     figures: Directory for the figures.
     """
 
@@ -102,7 +103,7 @@ class Request:
         typer.Option(help="B_T: size of RBD's buffer in packets; default: --threshold.", rich_help_panel=_METRICS),
     ] = None
     # The default is 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). If a
-    # packet were later than this, another packet could have the same number.
+    # packet were later than that, it could have the same number as another packet.
     loss_window: Annotated[
         int,
         typer.Option(help="RFC 4737: a packet that is late by more numbers counts as lost.", rich_help_panel=_METRICS),
@@ -166,11 +167,12 @@ class Request:
     json_: options.Json = False
 
     def source(self) -> Source:
-        """Description of the file: facts that the file itself does not contain.
+        """Facts about the file that the file itself does not contain.
 
-        Returns: Options of CSV, Parquet and captures as typed; `reordering.measure_file` decides which fit the file.
+        Returns: Options for CSV, Parquet and captures as typed; `reordering.measure_file` checks which of them apply to
+            the file.
         """
-        # Imported late, because a help page must not wait for numpy.
+        # Imported here, so that printing a help page does not import numpy.
         from leowarp.reordering import Source
 
         return Source(
@@ -182,8 +184,8 @@ class Request:
     def settings(self) -> Settings:
         """Thresholds and windows of the measurement.
 
-        Returns: Numbers of packets. The number of sent packets is not included, because it does not come from the
-            arrivals.
+        Returns: Thresholds and windows, as numbers of packets. The number of sent packets is not included, because it
+            does not come from the arrivals.
         """
         from leowarp.reordering import Settings
 
@@ -199,9 +201,9 @@ class Request:
     def formats(self) -> list[Drawn]:
         """Formats of the figures; all formats if none was typed.
 
-        Raises ScenarioError if formats were typed without a request for figures.
+        Raises ScenarioError if the user typed formats but did not request figures.
         """
         if self.format_ and self.figures is None:
             raise ScenarioError("--format is for figures, and there is no --figures", hint="--figures DIRECTORY")
-        # Drawing a figure in three formats costs little compared with the measurement.
+        # Each figure is drawn in all three formats, which takes little time compared with the measurement.
         return self.format_ or list(Drawn)

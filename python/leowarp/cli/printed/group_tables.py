@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs in the terminal: medians with their intervals."""
+"""Prints groups of runs: medians with their confidence intervals."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def stays(path: Path) -> None:
-    """Print that an existing run is kept and not repeated."""
+    """Print that a run already exists and is not repeated."""
     note(f"{path} is there already, of the same plan, kernel and agent; --force makes it again")
 
 
 def print_group(group: Group, as_json: bool) -> None:
-    """Print a new group: warnings, medians, and where the other results are."""
+    """Print a new group of runs: its warnings, its medians, and the paths of further results."""
     from leowarp.cli.output import print_json
 
     if as_json:
@@ -36,12 +36,12 @@ def print_group(group: Group, as_json: bool) -> None:
 
 
 def print_groups(groups: Sequence[Group]) -> None:
-    """Print warnings of the runs, then one column of medians per group."""
+    """Print the warnings of the runs, then a table with one column of medians per group."""
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.medians import compared_groups, sentence
 
     for group in groups:
-        # A warning of the scenario concerns every seed, so it is printed once with its seeds and not thirty times.
+        # The same warning may occur with every seed, so it is printed once, with the list of seeds.
         warnings: dict[str, list[int]] = {}
         for run in group.runs:
             for warning in run.warnings:
@@ -55,7 +55,7 @@ def print_groups(groups: Sequence[Group]) -> None:
 
 
 def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
-    """Print groups side by side, with their differences and medians. Also write a page with bands over time."""
+    """Print groups side by side, with their differences and medians. Also write a page that shows bands over time."""
     from leowarp import report
     from leowarp.cli.output import print_json
     from leowarp.cli.printed.comparison import print_causes
@@ -71,7 +71,7 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
             f"single runs: leowarp compare {shlex.quote(str(groups[0]))}/seed-... {shlex.quote(str(alone[0]))}",
         )
     opened = [open_group(path) for path in paths]
-    # The page contains the command, so that a reader can make the page again.
+    # The page contains the command line that made it, so that a reader can repeat it.
     command = f"leowarp compare {' '.join(shlex.quote(str(path)) for path in paths)}"
     page = report.write_group_comparison(opened, out, command=command)
     if as_json:
@@ -79,8 +79,8 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
         return
     firsts = [group.runs[0] for group in opened]
     names = directory_names(paths)
-    # Runs of a group differ only in their seeds, so the first run represents them all. The seed itself is not a
-    # difference between groups.
+    # Runs of a group differ only in their seeds, so the first run of each group is compared. A different seed does not
+    # count as a difference between groups.
     print_causes(firsts, [each for each in causes(firsts) if each.key != "run.seed"], names)
     print_groups(opened)
     say(f"Page:        {page}")
@@ -96,7 +96,7 @@ def group_value(group: Group) -> dict[str, Any]:
 
 
 def spans(seeds: Sequence[int]) -> str:
-    """Numbers in ascending order as text; three or more consecutive numbers are written as "1 to 10"."""
+    """Seeds in ascending order as text; three or more consecutive seeds are written as "1 to 10"."""
     parts: list[list[int]] = []
     for seed in sorted(seeds):
         if parts and seed == parts[-1][-1] + 1:

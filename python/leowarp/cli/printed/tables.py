@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as tables on stdout: the few numbers that a paper would have, or all scalars by subject."""
+"""Prints runs as tables: either the few numbers that a paper would have, or all scalars by subject."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from leowarp.cli.output import fitting, print_table, say
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
-"""Up to six flows or runs have one column each, if necessary in several tables below each other. More columns are
-printed only if they fit side by side."""
+"""Maximum number of flows or runs for which each has its own column in any case, if necessary in several tables below
+each other. More than six columns are printed only if they fit side by side."""
 
 SHOWN = 3
-"""Number of worst flows, and of best flows, that are shown if there are too many flows."""
+"""If there are too many flows: number of the worst flows, and of the best flows, that are printed."""
 
 
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
     """Print the sections of an overview below each other.
 
-    rest: Text that says where to find the flows that do not fit.
+    rest: Text that says where the user finds the flows that do not fit.
     """
     for section in sections:
         names = [name for name, _ in section.rows]
@@ -44,7 +44,7 @@ def _print_blocks(section: Section) -> None:
     first = 0
     while first < len(columns):
         count = fitting(names, section.columns[first:], columns[first:])
-        # Columns are distributed evenly, to avoid a table of four columns followed by a table of one.
+        # Columns are distributed evenly: a table of four columns and a table of one would look unbalanced.
         blocks = -(-(len(columns) - first) // count)
         count = -(-(len(columns) - first) // blocks)
         few = section.of(section.title, range(first, first + count))
@@ -53,12 +53,11 @@ def _print_blocks(section: Section) -> None:
 
 
 def _print_spread(section: Section, spread: Section, rest: str) -> None:
-    """Print sums and quantiles over the flows, then the worst and the best flows, then where to find the other
-    flows."""
+    """Print sums and quantiles over the flows, then the worst and the best flows, then the text `rest`."""
     count = len(section.columns)
     names = [name for name, _ in spread.rows]
     places = list(range(len(spread.columns)))
-    # The deciles are dropped first, because they only refine minimum, median and maximum.
+    # If there is not enough space, the columns with the first and ninth decile are left out first.
     if fitting(names, spread.columns, _columns(spread)) < len(places):
         places = [place for place in places if spread.columns[place] not in ("10 %", "90 %")]
     _print_blocks(spread.of(f"{spread.title}: {count} flows, each quantity by itself", places))
@@ -71,14 +70,15 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     """Print all scalars of a summary under their own names, in groups, with one column per flow.
 
-    nulls: Whether to include scalars that are null for every flow.
+    nulls: Whether to print scalars that are null for every flow.
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
-    # Names include the flow numbers, because older summaries and the tables of a trace identify flows only by number.
+    # A flow's header has its name and its number, because older summaries and the trace's tables identify flows only by
+    # number.
     names = {key.number: named(key) for key in (FlowKey.of_summary(flow) for flow in flows)}
-    # Each kind of flow has its own table, because TCP and probes have few scalars in common: in a common table, half of
-    # each column would be dashes.
+    # Each kind of flow has its own table, because TCP flows and probes have few scalars in common and a common table
+    # would be half empty.
     for kind in dict.fromkeys(flow.get("kind") for flow in flows):
         mine = [flow for flow in flows if flow.get("kind") == kind]
         for first in range(0, len(mine), MOST_COLUMNS):
@@ -97,17 +97,17 @@ def _print_groups(
     *,
     nulls: bool,
 ) -> None:
-    """Print one table: for each group a line with its name, then its scalars in the order of their declaration.
+    """Print one table: each group's name on a line, then the group's scalars in the order of their declaration.
 
-    A scalar without declaration comes from another version of leowarp and is listed at the end, under "other".
+    A scalar without a declaration comes from another version of leowarp; it is printed at the end, under "other".
     """
     groups: dict[str, str] = {}
     for scalar in declared:
-        # An object without known values is a single null under the object's name.
+        # If an object has no known values, the summary has a single null under the object's name.
         groups.setdefault(scalar.name.partition(".")[0], scalar.group)
         groups[scalar.name] = scalar.group
-    # The summaries determine the rows, not the declarations. A scalar that only another version has is thus shown, and
-    # a scalar that the other version lacks gives no row of dashes.
+    # The rows are the scalars in the summaries, not all declared scalars. A scalar from another version is therefore
+    # printed, and a scalar that the other version lacks gives no row of dashes.
     written = list(dict.fromkeys(name for summary in values for name in summary if name != "flow"))
     names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
     kept = [name for name in names if nulls or any(summary.get(name) is not None for summary in values)]
@@ -121,10 +121,9 @@ def _print_groups(
 
 
 def scalar_text(value: Any) -> str | None:
-    """Text of a scalar: integers with separators, other numbers with six digits; large numbers without a power of
-    ten."""
+    """Text of a scalar: integers with separators, other numbers with six digits, large numbers without exponent."""
     if isinstance(value, float):
-        # From 1e6 on, %g would write a power of ten.
+        # From 1e6 on, %g would print an exponent.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

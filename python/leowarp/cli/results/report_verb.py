@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `report`: figures and page of a run, or chosen series over a chosen time span in one file."""
+"""The verb `report`: figures and page of a run, or one figure with chosen series over a chosen time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def report(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Make figures and page of a run anew, or some of the figures, also as PDF and PNG; or draw series over time."""
+    """Make the figures and the page of a run again, also as PDF and PNG; or plot series over time."""
     from leowarp.cli.output import draw_quickly, print_json
 
     draw_quickly()
@@ -103,7 +103,7 @@ def _plot(
     from leowarp.cli.output import print_json
 
     target = out or Path(f"{run.path.resolve().name}-{'-'.join(names)}.pdf")
-    # The suffix is checked before the run is read, because computing the metrics of a long run takes seconds.
+    # The suffix is checked first, because computing the metrics of a long run takes seconds.
     kind = target.suffix.removeprefix(".").lower()
     if kind not in report.FORMATS:
         raise ScenarioError(f"cannot write a figure to {target}", hint=f"end its name in .{', .'.join(report.FORMATS)}")

@@ -46,7 +46,8 @@ def show(
     ] = False,
     json_: options.Json = False,
 ) -> None:
-    """Results of a run: the few numbers that matter, as `leowarp run` printed them; or all of them, or its links."""
+    """Print the results of a run: the most important numbers, as `leowarp run` prints them; or all numbers, or its
+    links."""
     import leowarp
     from leowarp.cli.output import print_json
     from leowarp.cli.printed import link_tables
@@ -61,10 +62,10 @@ def show(
         from leowarp import metrics as metrics_of
         from leowarp import trace
 
-        # The trace does not contain the cost of the run, so the costs are taken from the manifest.
+        # The trace does not contain the costs of the run, so they are copied from the manifest.
         costs = opened.manifest["costs"]
         numbers = metrics_of.metrics(opened.tables, opened.plan).with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
-        # The manifest has the sha256 of every file, including the files written here.
+        # The manifest has the sha256 of every file. `relisted` updates it for the files that are written here.
         with trace.relisted(opened.path):
             numbers.write(opened.path)
     if of_links:
@@ -108,7 +109,7 @@ def compare(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Runs side by side: what differs, a table of what they did, and a page with their figures; or groups of runs."""
+    """Compare runs, or groups of runs: their differences, a table of results, and a page with their figures."""
     import leowarp
     from leowarp import report as report_room
     from leowarp.base.progress import of_figures, shown
@@ -142,7 +143,7 @@ def compare(
         comparison.print_comparison_json(opened, page)
     else:
         for run in opened:
-            # Warnings go to stderr before the table, so that the reader sees them before the numbers.
+            # Warnings are printed first, so that the reader sees them before the numbers.
             for warning in run.warnings:
                 note(f"warning: {run.path}: {warning}")
         comparison.print_comparison(opened)
@@ -167,7 +168,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """A table of a run as CSV, the packet captures as pcapng, or what moves as CZML."""
+    """Export a table of a run as CSV, its packet captures as pcapng, or its moving objects as CZML."""
     import leowarp
     from leowarp.results import export as exports
 
@@ -186,7 +187,7 @@ def export(
         import sys
 
         if sys.stdout.isatty():
-            # Text on a terminal is for people; a file or a pipe gets the bytes unchanged.
+            # On a terminal, control characters are made visible; a file or a pipe gets the bytes unchanged.
             text = io.BytesIO()
             exports.csv(opened, what, text, flow=flow)
             say(text.getvalue().decode(errors="surrogateescape"), end="")

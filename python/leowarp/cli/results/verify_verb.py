@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `verify`: every file compared with the manifest, then a second run compared stage by stage."""
+"""The verb `verify`: compares every file with the manifest, then repeats the run and compares it stage by stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leowarp.verification.second_run import SecondRun
 
 MOST_FILES = 20
-"""Maximum number of files that are named; further files are only counted, and --json lists all files."""
+"""Maximum number of files whose names are printed; further files are only counted, and --json includes all of them."""
 
 SAMPLE, SEED = 3, 1
 
@@ -63,7 +63,7 @@ def verify(
     if not json_:
         _print_files(path, found)
     runs: dict[str, SecondRun] = {}
-    # A second run of a changed plan would be another run.
+    # If the plan was changed, repeating it would give another run, so it is not repeated.
     if not files and found.why_not_rerun is None:
         shown = options.progress_of(progress)
         if kind == RUN:
@@ -77,7 +77,7 @@ def verify(
             from leowarp.verification import samples
 
             for candidate in samples.chosen(path, SAMPLE if sample is None else sample, SEED if seed is None else seed):
-                # Directories are handled one by one, because a whole run may have hundreds of MB.
+                # Runs are repeated one after another, because a run directory may have hundreds of MB.
                 with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
                     rerun = samples.rerun(candidate, Path(scratch), progress=shown, trust=trust)
                 runs[candidate.name(path)] = rerun
@@ -90,7 +90,7 @@ def verify(
         if runs:
             _print_left_out(kind)
         say(_verdict(found, runs))
-    # The status is 1 and not 5, because the directory is readable: its content differs, or a part cannot be read.
+    # The status is 1 and not 5, because the directory itself could be read.
     raise typer.Exit(0 if is_right else 1)
 
 
@@ -130,7 +130,7 @@ def _print_left_out(kind: str) -> None:
 
 
 def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
-    """The last lines: the names of the files and stages that differ, or a statement that none differs."""
+    """The last lines of the output: the files and stages that differ, or a sentence that nothing differs."""
     from leowarp.verification.verdicts import first_difference, unconfirmed
 
     lines = []

@@ -37,7 +37,7 @@ def init(
     ] = "madrid-tokyo",
     json_: options.Json = False,
 ) -> None:
-    """Write a scenario of your own to begin with: an example under a new name, with the files that it names."""
+    """Copy an example to a scenario with a new name, with the files that it needs."""
     from leowarp.cli.output import print_json
     from leowarp.scenario.names.examples import copies, found
 
@@ -53,9 +53,10 @@ def init(
             f"cannot begin with {from_}: there is no example and no file of that name", hint="leowarp examples"
         )
     texts = copies(example, stem)
-    # `exists` follows a link: for a dangling link it is false, although writing would create the link's target.
+    # `exists` follows a symbolic link: it is false for a dangling link, although a write would create the link's
+    # target.
     standing = [file for file in texts if Path(file).exists() or Path(file).is_symlink()]
-    # A table or C file that already exists with the same content can stay.
+    # A table or C file that exists with the same content is not written again.
     other = [file for file in standing if file == f"{stem}.toml" or not _is_same(Path(file), texts[file])]
     if other:
         raise ScenarioError(

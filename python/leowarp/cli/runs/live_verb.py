@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `live`: programs of this machine over a scenario's network, in real time."""
+"""The verb `live`: connects programs of this machine over a scenario's network, in real time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def live(
     kernel: options.Kernel = None,
     trust: options.Trust = False,
 ) -> None:
-    """This machine's programs over a scenario's network, in real time: not repeatable."""
+    """Connect programs of this machine over a scenario's network, in real time. Such a session is not repeatable."""
     from leowarp.cli.output import note
     from leowarp.running.live import Ways
     from leowarp.running.live import live as run_live
@@ -61,7 +61,7 @@ def live(
     has_terminal = sys.stderr.isatty()
 
     def say(text: str) -> None:
-        # On a terminal, the next line overwrites the status line with the time.
+        # On a terminal, the status line with the time is overwritten by the next line.
         if has_terminal:
             sys.stderr.write("\r\x1b[K")
         note(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that boot the guest: run, demo, reproduce.
 
-Modules that a verb needs are imported within it, so that `leowarp --help` does not wait for numpy, pandas and
+Each verb imports the modules that it needs itself, so that `leowarp --help` does not wait for numpy, pandas and
 matplotlib.
 """
 
@@ -46,7 +46,7 @@ def run(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
+    """Run a scenario and write a run directory; with --seeds one run per seed."""
     import leowarp
     from leowarp.cli.output import draw_quickly
 
@@ -82,7 +82,7 @@ def demo(
     force: options.Force = False,
     json_: options.Json = False,
 ) -> None:
-    """Madrid to Tokyo with Reno, CUBIC and BBR, as many at a time as there are cores; a table and a report."""
+    """Run Madrid to Tokyo with Reno, CUBIC and BBR, in parallel on all cores; print a table and make a report."""
     import leowarp
     from leowarp import report
     from leowarp.base.progress import of_figures, shown
@@ -102,16 +102,17 @@ def demo(
             {"name": f"madrid-tokyo-{name}", "run.duration": duration, "flows.0.congestion_control": name},
             label=name,
         )
-        # From the oldest to the newest algorithm, as in the table of README.
+        # The order is from the oldest to the newest algorithm, as in README's table.
         for name in ("reno", "cubic", "bbr")
     ]
-    # The image is built here and not in the runs, so that its progress is shown once: each run is a process of its own.
+    # Each run is a process of its own, so the image is built before, to show its progress only once.
     image = built_image(kernel or "default")
     todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:
         if job not in todo:
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
-    # Complete runs were excluded above, so an existing directory belongs to another plan or is unfinished.
+    # Complete runs of the same plan were excluded above; any other existing directory is unfinished or of another plan,
+    # and is replaced.
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, report=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
     with shown(True) as show:
@@ -224,7 +225,7 @@ def reproduce(
         say(f"Report: {made.page}")
     for sentence in made.left_out:
         note(sentence)
-    # Failures are printed last, below the table, because they need action.
+    # Failures are printed last, below the table, because the user has to act on them.
     for slug, error in made.failures.items():
         note(f"the run {slug} failed:")
         print_error(error)
@@ -233,7 +234,7 @@ def reproduce(
 
 
 def print_run(run: Run, as_json: bool) -> None:
-    """Print a new run: warnings, then the few most important numbers, and where to find the other numbers."""
+    """Print a new run: warnings, then its most important numbers, and the commands that print further numbers."""
     from leowarp.cli.output import note, print_json
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.overview import overview

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `exam`: one congestion control through every case, with verdicts."""
+"""The verb `exam`: tests one congestion control in every case and prints verdicts."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def exam(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Take a congestion control through every case, with a verdict on each; status 1 if one failed.
+    """Test a congestion control in every case, with a verdict on each; status 1 if one failed.
 
     Cases are the criteria of RFC 9743, examples of the BBR draft, and paths of low Earth orbit. The directory gets a
-    page, exam.json and junit.xml. Runs that are there are kept, so an exam that was stopped goes on.
+    page, exam.json and junit.xml. An interrupted exam continues with its finished runs.
     """
     from leowarp.cli.studies.study_verbs import progress_of_study
     from leowarp.exam import Subject, take
@@ -89,8 +89,8 @@ def exam(
 
 
 def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool, seeds: int) -> NoReturn:
-    """Run every algorithm's exam, then write a page that compares the algorithms. The exit status is 0, because a
-    failing algorithm is a result."""
+    """Run the exam of every algorithm, then write a page that compares the algorithms. The exit status is 0 even if an
+    algorithm fails a case, because this is a result and no error."""
     from leowarp.base import plainfiles
     from leowarp.cli.output import print_json, print_table
     from leowarp.exam import Subject
@@ -132,7 +132,7 @@ def _command(subject: Subject, is_named: bool, seeds: int) -> str:
 
 
 def _print(taken: Exam) -> None:
-    """Print one line per case, then the counts, and last the reasons of failures."""
+    """Print one line per case, then the number of cases per verdict, and last the reasons of failures."""
     from leowarp.cli.output import print_table
     from leowarp.exam.verdict import spread_in_words
 

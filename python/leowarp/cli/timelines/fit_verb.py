@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `fit`: from recordings to a preset of an access link."""
+"""The verb `fit`: computes a preset of an access link from recordings."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     json_: options.Json = False,
 ) -> None:
-    """Fit the profile of an access link to recordings: each key with an interval, and what they cannot tell.
+    """Fit the profile of an access link to recordings. Each key gets an interval, or the reason why it has none.
 
-    What is written is a preset: access.preset = "my-dish.toml" in a scenario, or --set access.preset=my-dish.toml.
+    The result is a preset: access.preset = "my-dish.toml" in a scenario, or --set access.preset=my-dish.toml.
     """
     from leowarp.base import plainfiles, units
     from leowarp.base.spelling import one_of
@@ -60,7 +60,7 @@ def fit(
     from leowarp.scenario.text.key import keys
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
-    # Only a profile with slots can be fitted, and the profiles in `PROFILE_FILES` have none.
+    # Only profiles with slots can be fitted, and those in `PROFILE_FILES` have no slots.
     known = [word for word in keys(Access)["profile"][1].words or () if word not in PROFILE_FILES]
     if profile not in known:
         raise ScenarioError(f"--profile: there is no profile {profile}", one_of(profile, known))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp timeline SCENARIO`: its events. The subcommands of `timeline` are `describe` and `convert` for measurements,
-and `channel`."""
+"""The verb `timeline`: prints the events of a scenario. Its subcommands `describe` and `convert` are for measurements,
+and `channel` is for a mobile channel."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def show(
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
 ) -> None:
-    """The events of the emulated network: links, delays, rates, routes."""
+    """Print the events of the emulated network: links, delays, rates, routes."""
     from leowarp import ephemeris as skies
     from leowarp import media
     from leowarp import timeline as rooms
@@ -53,11 +53,11 @@ def show(
     sky = skies.ephemeris_of(resolved)
     table = media.timeline_of(resolved, sky)
     begin_ns = parsed(units.TIME, "--from", from_)
-    # One ns more than the duration, because --to excludes its own instant, and events at the run's very end belong to
-    # the run.
+    # The end is one ns after the duration, because --to excludes its own time but events at the end of the run are
+    # included.
     end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
     rows = [
-        # An event fills only the columns of its own kind, so most of the two dozen columns are null in each row.
+        # An event fills only the columns of its kind; the other columns are null and are left out.
         {key: value for key, value in row.items() if value is not None}
         for row in table.to_pylist()
         if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
@@ -87,7 +87,7 @@ def show(
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
     from leowarp.cli.output import print_table
 
-    # The slot that is valid at --from began earlier, and its values apply to packets at --from.
+    # The slot that is valid at --from began before it, so the output starts with this slot.
     held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
     print_table(
         "what was drawn for each slot",
@@ -120,14 +120,14 @@ _Columns = Annotated[
 
 
 def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
-    """The interval in ns and the columns, as typed; None for each that was not typed."""
+    """The interval in ns and the names of the columns; None for an option that was not typed."""
     from leowarp.base import units
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
     if format_ not in FORMATS:
         raise ScenarioError(f"--format: {format_} is no format", one_of(format_, FORMATS))
     interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
-    # The limits are those of the scenario key `measured.interval`.
+    # The limits are the same as for the scenario key `measured.interval`.
     if interval_ns is not None and not 1_000 <= interval_ns <= 3_600_000_000_000:
         raise ScenarioError(f"--interval {interval}: outside 1 us to 1 h", "say how far apart the probes were")
     return interval_ns, parsed_columns(columns) if columns else None
@@ -160,7 +160,7 @@ def describe(
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
-    """A measured path: delays, reconfigurations found from the data, spikes, losses, capacity."""
+    """Summarise a measured path: delays, reconfigurations found in the data, spikes, losses, capacity."""
     from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines.described import as_json, lines, measurements, slot_lines
     from leowarp.timeline.recordings import describe as described
@@ -169,7 +169,7 @@ def describe(
     described_series: list[tuple[Measurement, Description]] = []
     for file in files:
         for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
-            # A measurement with a capacity but no delays has no series, but is still described.
+            # A measurement of only a capacity has no series of delays, but is described as well.
             names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
@@ -183,13 +183,13 @@ def describe(
     if json_:
         print_json({"described": [as_json(description) for _, description in described_series]})
         return
-    # Each measurement is described once, even if it has several series.
+    # A measurement is described once, even if it has several series of delays.
     for measurement in dict.fromkeys(measurement for measurement, _ in described_series):
         for text in measurement.notes:
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
-    # One table for all files: first the lines of the first file in its order, then lines that only other files have.
+    # One table has all files. Lines of the first file come first in their order, then lines that only other files have.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:
@@ -208,17 +208,17 @@ def convert(
     columns: _Columns = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Write a measurement as the CSV that describe and [measured] read."""
+    """Convert a measurement to the CSV that describe and [measured] read."""
     from leowarp.cli.output import note
     from leowarp.cli.timelines.described import measurements
     from leowarp.timeline.recordings.written import csv_of, csv_path, write_csv
 
     interval_ns, names_of_columns = _said(format_, interval, columns)
     target = csv_path(file, out, force=force)
-    # `describe` accepts runs and scenarios too; `convert` writes only files of measurements.
+    # `describe` also accepts runs and scenarios, but `convert` only files.
     if file.is_dir() or file.suffix == ".toml":
         raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
-    # Exactly one measurement remains. Only a run has several measurements, one per flow, and runs were rejected above.
+    # A file contains exactly one measurement. Only a run can have several, one per flow, and runs are rejected above.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
     for text in measurement.notes:
         note(f"{measurement.source}: {text}")
@@ -238,7 +238,7 @@ def channel(
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
-    """How a mobile channel fades, beside what its model says, and what hybrid ARQ makes of all codewords."""
+    """Show how a mobile channel fades, beside its model, and the outcome of hybrid ARQ for all codewords."""
     from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines import channel as channels
     from leowarp.media.mobile import warnings_about
@@ -273,13 +273,13 @@ _SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "cap
 
 
 def _implied(measurement: Measurement) -> tuple[str, ...]:
-    """Series that need no description. One-way delays are differences of two clocks, so they are described only if
+    """Series that are not described. One-way delays are differences between two clocks, so they are described only if
     there are no round trips."""
     return ("down", "up") if measurement.round_trip is not None else ()
 
 
 def _event(row: dict[str, Any]) -> str:
-    """The event's link (both ends) or node, followed by the columns that are not null."""
+    """Text of an event: both ends of its link, or its node, followed by the columns that are not null."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])

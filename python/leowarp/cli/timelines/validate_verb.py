@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `validate`: recordings of real links compared with the same measurement in the guest."""
+"""The verb `validate`: compares recordings of real links with the same measurement in the guest."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def validate(
     interval: Interval = "",
     json_: options.Json = False,
 ) -> None:
-    """Hold the profiles of access links, and replays, against recordings of real links.
+    """Compare the profiles of access links, and replays, with recordings of real links.
 
     For each recording, the guest repeats the recorded measurement three times: over a replay of the recording, over the
     profile fitted to it, and over the default profile. A missing recording is listed as skipped.
@@ -113,7 +113,7 @@ def validate(
         if isinstance(one, Validated):
             for text in one.notes:
                 note(f"{one.name}: {text}")
-            # A terminal has no space for quantiles; the page and --json include them.
+            # A terminal has no space for columns of quantiles; the page and --json include them.
             print_table(one.name, HEADS, [cells(row) for row in one.rows], text=("quantity", "verdict"))
         else:
             say(f"{one.name}: skipped, {one.why}" + (f"\n    {one.fetch}" if one.fetch else ""))

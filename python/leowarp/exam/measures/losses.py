@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of lost packets, spurious retransmissions, and packets sent into a path without capacity."""
+"""Measures of lost packets, of spurious retransmissions, and of packets sent into a path without capacity."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of several flows: how they share a path, and the harm that one does to another."""
+"""Measures of several flows: how they share a path, and how much one flow harms another."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def kept(run: Run, *, control: Run, flow: int, from_ns: int, until_ns: int) -> M
     """Goodput of a flow beside the algorithm, divided by its goodput beside the control; 1 is no harm.
 
     The criterion follows R. Ware et al., "Beyond Jain's Fairness Index: Setting the Bar For The Deployment of
-    Congestion Control Algorithms" (HotNets 2019): an algorithm should do no more harm than a deployed algorithm does.
+    Congestion Control Algorithms" (HotNets 2019): a new algorithm should do no more harm to other flows than a deployed
+    algorithm does.
     """
     here_bps, there_bps = (float(rates_bps(each, flow, np.array([from_ns, until_ns]))[0]) for each in (run, control))
     name, beside = run.plan.flows[flow].congestion_control, control.plan.flows[0].congestion_control

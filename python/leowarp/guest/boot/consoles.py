@@ -38,7 +38,7 @@ class Consoles:
     context manager; its descriptors are open within the context.
 
     words: Console options for the kernel's command line.
-    descriptors: Descriptors of this process -> the descriptor's number in the kernel's process.
+    descriptors: Descriptors of this process for the consoles. Each has the number that it gets in the kernel's process.
     is_still: Whether virtual time pauses because the guest waits for the user's input.
     """
 
@@ -140,7 +140,7 @@ class Terminal(Consoles):
         self._own = [self._typed, self._said, self._control, self._gate, self._changed, self._change]
         self.descriptors = {end: FIRST + number for number, end in enumerate((typed, said, control, gate))}
         self.words = [f"con1=fd:{FIRST},fd:{FIRST + 1}", f"con2=fd:{FIRST + 2},fd:{FIRST + 3}"]
-        # Whether the guest has typed input to read that arrived since it last paused.
+        # Whether typed input or a new terminal size has arrived since the guest last continued.
         self._owed = False
         self._before: list[Any] = []
         self._escape = Escape()

@@ -83,8 +83,7 @@ def demand_path_for_make(attempted: str) -> None:
 
     attempted: The action that needs the cache, such as "building the guest kernel".
     Raises HostError if the path has a blank, or another character with a special meaning for make, kbuild's shell lines
-    or gcc's options
-        (kernel: Makefile, "source directory cannot contain spaces or colons").
+        or gcc's options (kernel: Makefile, "source directory cannot contain spaces or colons").
     """
     root = cache_root()
     # The path is checked with and without resolved symbolic links: kbuild resolves them, and a relative path depends on
@@ -144,7 +143,7 @@ def faults(entry: Path) -> list[str]:
 
 
 def _recorded(path: Path) -> dict[str, str]:
-    """Name -> sha256 of each file of an entry, as recorded.
+    """Name and recorded sha256 of each file of an entry.
 
     Raises OSError, ValueError, RecursionError if the list cannot be read, or does not have the form that `_seal`
     writes.

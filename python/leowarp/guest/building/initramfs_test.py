@@ -5,7 +5,7 @@ from leowarp.guest.building.initramfs import initramfs
 
 
 def entries(archive: bytes) -> dict[str, tuple[int, bytes, int, int]]:
-    """Name -> (mode, content, device major, device minor) of each entry, read by the newc format of cpio(5)."""
+    """Mode, content, device major and device minor of each entry by its name, read by the newc format of cpio(5)."""
     files: dict[str, tuple[int, bytes, int, int]] = {}
     at = 0
     while True:

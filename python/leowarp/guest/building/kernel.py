@@ -236,7 +236,7 @@ def _from_binary(path: Path) -> Kernel:
     warnings = []
     lacking = {}
     # guest/host/seed.c reads the environment variable LEOWARP_SEED. A program without its name was linked without that
-    # object, and probably without the other objects of leowarp.
+    # object, and is assumed to lack leolink as well.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
     if b"leolink" not in content:

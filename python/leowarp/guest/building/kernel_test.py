@@ -408,7 +408,7 @@ def test_your_own_kernel_is_patched_built_and_named(workshop, monkeypatch, tmp_p
     assert built.facts["kernel"] == "mine"
     assert built.facts["patches"] == [{"address": "mine.patch", "sha256": sha256_of_file(patch)}]
     assert str(tmp_path) not in json.dumps(built.facts), "no path of this machine gets into a manifest"
-    # The kernel's facts include both the path and the content of its patch.
+    # The shelf has a copy of the patch, so a change of the file has no effect until the patch is added again.
     patch.write_text(patch.read_text().replace("MINE", "OTHER"))
     assert kernel("mine").program == built.program, "the file that was added counts, not what became of it"
     shelf.add("mine", place / "linux.tar.xz", [patch], options=["CONFIG_MINE=y"])

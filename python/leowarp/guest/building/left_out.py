@@ -26,15 +26,15 @@ _OPTION = "CONFIG_"
 
 
 def read(entry: Path) -> dict[str, str]:
-    """Objects that the kernel in `entry` lacks -> the reason; `entry` is a directory that build.sh filled."""
+    """Objects that the kernel in `entry` lacks, each with the reason. `entry` is a directory that build.sh filled."""
     # A tab separates the fields, because reasons are compiler messages with blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
 
 
 def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
-    """Overrides that a kernel of the shelf does not include because of its `purposes` -> the reason. Overrides that
-    only save time are not included."""
+    """Overrides that a kernel of the shelf does not include because of its `purposes`, each with the reason. Overrides
+    that only save time are not included."""
     return {
         override.name: f'the kernel "{kernel}" is without it'
         for override in overrides.overrides()
@@ -96,7 +96,7 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
 
 def _asked(plan: Plan) -> dict[str, str]:
-    """Keys of the scenario, with their values, that need one of leowarp's objects -> the object's name."""
+    """Keys of the scenario, with their values, that need one of leowarp's objects; each has the object's name."""
     asked = {
         f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
         for number, flow in enumerate(plan.flows)

@@ -17,8 +17,7 @@ from leowarp.guest.machine.session import output_of
 PACKAGED = Path(__file__).resolve().parents[2] / "_guest"
 """Directory of the built guest and its sources in a wheel."""
 CHECKOUT = Path(__file__).resolve().parents[4]
-"""The top of the repository if this file is in a checkout; otherwise a directory of the installation without
-meaning."""
+"""The top of the repository if this file is in a checkout; otherwise an unrelated directory."""
 LIST = "overrides.toml"
 # Inputs of the kernel's build besides the source and the compiler, relative to guest/. The C files of leowarp's objects
 # (`KERNEL_OBJECTS`) are further inputs.

@@ -103,12 +103,12 @@ class Slot:
         self._owes = False
 
     def accepted(self) -> None:
-        """Note that the client is accepted, and will need a second socket."""
+        """Record that the client is accepted and will need a second socket."""
         self._owes = True
         self._admission.owed += 1
 
     def dialled(self) -> None:
-        """Note that the client has its second socket, or needs none."""
+        """Record that the client has its second socket, or needs none."""
         if self._owes:
             self._owes = False
             self._admission.owed -= 1

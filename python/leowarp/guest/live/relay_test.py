@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the doors of `leowarp live` with many kinds of clients. In place of a guest, an agent answers at once."""
+"""Tests of the local ports of `leowarp live` with many kinds of clients. An agent that answers at once replaces the
+guest."""
 
 import asyncio
 import contextlib

@@ -128,8 +128,7 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """For each relocation: the offset in the file of the pointer that the linker must fill in -> the pointer's
-        target."""
+        """Target of each pointer that the linker must fill in, by the pointer's offset in the file."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:

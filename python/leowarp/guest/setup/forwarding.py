@@ -51,8 +51,8 @@ def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) ->
 
 
 def _pairs(plan: Plan) -> set[tuple[str, str]]:
-    """Pairs (from, to) of hosts between which a flow sends data without a rate limit of its own. Programs may send in
-    both directions, so each of their pairs appears in both orders."""
+    """Pairs (from, to) of hosts between which flows of TCP or of programs send data. Programs may send in both
+    directions, so each of their pairs appears in both orders."""
     ends = [(host_node(flow.source), host_node(flow.destination), flow.kind) for flow in plan.flows]
     there = {(source, destination) for source, destination, kind in ends if kind in ("tcp", "program")}
     return there | {(destination, source) for source, destination, kind in ends if kind == "program"}

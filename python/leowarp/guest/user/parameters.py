@@ -82,7 +82,7 @@ class Parameter:
 
 
 Declared = Mapping[str, Mapping[str, Parameter]]
-"""Module name -> its parameters by name."""
+"""For each module: its parameters by name."""
 
 
 def _takes(kind: str | None, value: str) -> bool:
@@ -111,8 +111,8 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 def parameters_in(file: Path) -> Declared:
     """The parameters declared by a module's file (`NAME.ko`) or a kernel's program.
 
-    Returns: Module -> name -> `Parameter`. For a module's file, the only key is the file's stem. The mapping is empty
-        if a kernel's program does not have the structure of a 6.12 kernel.
+    Returns: For each module, a dict of its parameters by name. For a module's file, the only key is the file's stem.
+        The mapping is empty if a kernel's program does not have the structure of a 6.12 kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)

@@ -9,8 +9,5 @@ number; design/starlink-profile.md shows their effects.
 """
 
 from leowarp.media.access.planned import PlannedAccess
-from leowarp.media.access.profile import Drawn, Profile, Way
-from leowarp.media.access.starlink import starlink_profile
+from leowarp.media.access.profile import Profile, Way
 from leowarp.media.access.timeline import GATEWAY, TERMINAL, profile_of
-
-__all__ = ["GATEWAY", "TERMINAL", "Drawn", "PlannedAccess", "Profile", "Way", "profile_of", "starlink_profile"]

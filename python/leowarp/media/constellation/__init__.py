@@ -2,5 +2,3 @@
 """A constellation: its links, which come and go, and the routes over them."""
 
 from leowarp.media.constellation.planned import PlannedConstellation
-
-__all__ = ["PlannedConstellation"]

@@ -119,7 +119,7 @@ def below_capacity_ratio(
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
     later = t_ns > start_ns
-    # If the only sample is at the end of the socket, the rate within shorter times is unknown.
+    # If the only sample was taken when the socket closed, only the mean rate over the whole life is known.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
     # When a flow starts, it has received 0 bytes. Without a value at the start, the time up to the first sample would

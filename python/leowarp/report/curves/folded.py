@@ -15,8 +15,9 @@ from leowarp.base.errors import ScenarioError
 from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, format_of, new_figure, save, styled
 from leowarp.timeline.recordings import Description, Measurement, Schedule, Series
 
-# A dish's reconfigurations have a period of 15 s; a bin is then 125 ms long. An outage of the Starlink profile lasts
-# about as long, 146 ms on average (design/starlink-profile.md: runs of 14.58 lost pings, 10 ms apart).
+# Number of bins per period. With a period of 15 s, as for a dish's reconfigurations, a bin is 125 ms long. An outage of
+# the Starlink profile lasts about as long, 146 ms on average (design/starlink-profile.md: runs of 14.58 lost pings, 10
+# ms apart).
 _BINS = 120
 _MOST_ROWS = 400
 

@@ -111,8 +111,8 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
         if not sums and at_ns is None:
             raise _never_changed(group)
         for t_ns in sorted(hit_hardest_first(sums)[:count]) if at_ns is None else [at_ns]:
-            # A run in which no path changed at the common time is shown as well, with the title "no change at". If
-            # other runs had a change, its absence is a result.
+            # A run in which no path changed at the common time is shown as well, with the title "no change at". The
+            # absence of a change is a result if other runs had one.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
             # Scores are compared by late packets first, then by lost packets, as in `hit_hardest_first` and
             # `hardest_hit`; they are not added.

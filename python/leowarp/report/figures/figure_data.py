@@ -22,22 +22,6 @@ COLUMNS = ("panel", "line", "x", "y", "y_low")
 _FLOWS = "# flows: "
 
 
-def figure_data(figure: Figure) -> pd.DataFrame:
-    """Table with each point of a figure.
-
-    Returns: DataFrame with the columns `COLUMNS`: number of the panel (from 1), name in the legend ("" if there is
-        none), and coordinates of the point. `y_low` is the lower end of a bar or a band, and nan for a line. For an
-        image, `y_low` is the value of a cell, and `y` is the cell's row.
-    """
-    frames = []
-    for number, axes in enumerate(_panels(figure), 1):
-        for name, x, y, y_low in _drawn(axes):
-            line = "" if name.startswith("_") else name
-            frames.append(pd.DataFrame({"panel": number, "line": line, "x": x, "y": y, "y_low": y_low}))
-    shown = [frame for frame in frames if len(frame)]
-    return pd.concat(shown, ignore_index=True) if shown else pd.DataFrame(columns=list(COLUMNS))
-
-
 def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     """Each point of a figure as CSV with nine digits. Comments at the top name the axes of each panel.
 
@@ -46,7 +30,7 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     cell, and `y` is the row.
 
     flows: Flows that the user chose for the figure. A comment lists them, so that the figure can be drawn again with
-        the same flows
+        the same flows (`flows_of_text`).
     """
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]

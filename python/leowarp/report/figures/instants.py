@@ -19,7 +19,8 @@ RULE = (
 
 
 def hits(run: Run) -> dict[int, tuple[int, int]]:
-    """Time of each route change of a view's flow, in ns -> number of late and of lost packets."""
+    """Numbers of late and of lost packets at each route change of a view's flow; the keys are the times of the changes
+    in ns."""
     changes = run.changes
     # The numbers are null if the run did not observe single packets (observe.truth = false). For the comparison of
     # changes, null becomes 0; no page shows this 0.
@@ -28,7 +29,8 @@ def hits(run: Run) -> dict[int, tuple[int, int]]:
 
 
 def hits_of_run(group: Sequence[Run]) -> dict[int, tuple[int, int]]:
-    """Time of a route change -> numbers of late and of lost packets, summed over several flows of one or more runs."""
+    """Numbers of late and of lost packets at each route change, summed over several flows of one or more runs; the keys
+    are the times of the changes in ns."""
     sums: dict[int, tuple[int, int]] = {}
     for run in group:
         for t_ns, (late, lost) in hits(run).items():

@@ -25,8 +25,7 @@ MOST_QUEUES = 6
 def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Largest sampled queue of the n-th link of the current path, in each time bin.
 
-    known: Queues that are already computed: direction -> values in these bins. The function adds the ones that it
-        computes.
+    known: Queues in these bins that are already computed, by direction. The function adds the ones that it computes.
     Returns edges_ns: int64 array of shape (bins + 1,). The run has at most 600 bins, and at most as many bins as
         samples.
     Returns waiting: float64 array of shape (hops of the longest path, bins). Values are in packets. A value is nan if
@@ -102,8 +101,8 @@ def queues(runs: Sequence[Run]) -> Figure:
 
 
 def _longest(runs: Sequence[Run]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Indexes of the `MOST_QUEUES` views with the longest queues -> the view's map (`queue_map`). Among views with
-    equal queues, earlier ones are selected."""
+    """Indexes of the `MOST_QUEUES` views with the longest queues, each with the view's map (`queue_map`). Among views
+    with equal queues, earlier ones are selected."""
     # Many pairs of stations share links, so the queue of each link is computed only once. A pair is skipped if an upper
     # bound shows that its queues are too short to be selected.
     known: dict[int, dict[int, np.ndarray]] = {}

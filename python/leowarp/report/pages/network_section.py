@@ -49,7 +49,7 @@ _PAIRS = {
     "lost_ratio": ("lost, %", 0.01),
     "retransmissions_pkts": ("retransmitted", 1),
 }
-"""Columns of the tables -> label, and the number by which a value is divided."""
+"""Columns of the tables, each with its label and the number by which a value is divided."""
 
 
 def network_section(view: Run) -> str:

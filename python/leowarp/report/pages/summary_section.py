@@ -27,8 +27,8 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""Groups of scalars of a flow that may be shown at the top of the page, in order of preference. Of each group, the
-first scalar with a known value is shown."""
+"""Groups of scalars of a flow that may be shown at the top of the page, in order of preference. The first scalar of a
+group that has a known value is shown."""
 
 FLOW_ROWS = (
     "congestion_control",
@@ -130,7 +130,8 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
 
 
 def _first_of(run: Run) -> dict[str, tuple[str, str]]:
-    """Label -> (text of the number, flows to which it refers), in order of importance."""
+    """Numbers in order of importance. The key is the number's label; the value is its text and the flows to which it
+    refers."""
     # If there are TCP flows, the first section is about them; pings beside TCP flows are only probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}

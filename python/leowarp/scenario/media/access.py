@@ -35,32 +35,10 @@ class Access(QueueKeys, FollowsConstellation):
     The profile reproduces published statistics; it does not model the radio. Capacity, delay and loss are independent
     of each other, except that reconfigurations affect all of them (docs/limitations.md, access links).
 
-    period_ns, phase_ns: Reconfigurations happen every `period_ns`, counted from `phase_ns` after 0:00 wall-clock time;
-        `clock` is the wall-clock time at the run's start.
-    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Smallest and largest base round trip of a slot, and the smallest
-        change from one slot to the next. These three keys have no effect with ``geometry = "constellation"``, where
-        base round trips follow from slant ranges.
     base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the keys `base_rtt_min`,
         `base_rtt_max` and `base_step_min`. If `base_rtts` is empty, those three keys apply.
-    base_kept_ratio: Probability that a slot keeps the base round trip of the previous slot.
-    jitter_ns, jitter_up_ns: Mean delay above the base, down and up; each sampled delay lasts `jitter_step_ns` (down) or
-        `jitter_up_step_ns` (up) on average.
-    jitter_spread_ratio: Mean jitter differs between slots; this is the standard deviation of its logarithm, with one
-        factor for both directions.
-    handover_min_ns, handover_max_ns: Shortest and longest time for which a reconfiguration stops packets (hold) or
-        raises their delay (spike).
-    outage_min_ns, outage_max_ns, outage_reach_ns: Shortest and longest outage, and the largest distance in time between
-        an outage and its reconfiguration.
     residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. The two losses are None
         only until the preset is filled in.
-    stall_every_ns: Mean time from one stall to the next (Poisson); with 0, there are no stalls.
-    stalls: Evenly spaced quantiles of the length of a stall.
-    loss_burst_ns: Length of a burst of residual loss. With 0, each packet is lost independently of the others.
-    capacity_bps, capacity_up_bps: Median capacity of each direction, bit/s; None: it follows from the ``schedule_*``
-        values, the time of day at `clock`, and the run's seed.
-    capacity_spread_ratio, wander_ratio, modulation_ratio: Standard deviation of the logarithm of capacity, between
-        slots (spread) and within a slot (wander); size of the steps of capacity (modulation).
-    queue_pkts, queue_up_pkts: Number of packets that may wait at the gateway and at the terminal; None: unlimited.
     constellation: The constellation whose satellites give the delays with ``geometry = "constellation"``, otherwise
         None.
     """

@@ -21,12 +21,6 @@ class Chain(RateKeys, MediumSection):
 
     For every quantity on a chain a formula exists (docs/accuracy.md, a check by hand), so tests compare the link model
     with these formulas.
-
-    hops: Number of links between routers; there are `hops` + 1 routers.
-    delay_ns: One-way propagation delay of each link, ns.
-    overhead_bytes: Bytes added to the IP length of each packet; 14 is the Ethernet header, which the kernel's queueing
-        disciplines count.
-    loss_ratio: 0 to 1; packets are lost independently per link and direction.
     """
 
     # The class attribute GOVERNS must come from QueueKeys, and Python takes it from the first base class that has it.

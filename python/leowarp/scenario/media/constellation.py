@@ -35,11 +35,6 @@ class Shell:
 
     Satellites of the first shell are called ``s-1-PP-SS``, those of the second shell ``s-2-PP-SS``; shells are numbered
     in the order of the text.
-
-    pattern: ``star`` or ``delta``.
-    planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg: Altitude, inclination and first node of the shell's circular orbits;
-        the altitude is above the constellation's `earth_radius_m`.
     """
 
     pattern: str = word(
@@ -71,19 +66,9 @@ class Shell:
 class Constellation(MediumSection):
     """The positions of the satellites: a Walker pattern, several of them (`shells`), or a file of orbital elements.
 
-    preset: Name in `presets.PRESETS` of the preset that fills in the keys below; None if the text gave each key.
-    pattern: ``star`` or ``delta``. `pattern` and all other Walker keys are None if `tle` is given.
-    planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg: Altitude, inclination and first node of the circular orbits; the
-        altitude is above `earth_radius_m`.
     shells: Several Walker patterns; `pattern` to `node_offset_deg` are then None. `shells` is empty for a single
         pattern, or for a file of elements.
-    tle: File of elements as TLE, 3LE or OMM; with None, the Walker keys apply.
-    leave_out: Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
-    element_sets: What happens if `tle` has several element sets of one satellite: ``refuse`` (an error) or ``nearest
-        epoch``.
     epoch: UTC at clock 0, in ISO 8601 with a final Z.
-    earth: ``sphere`` or ``wgs84``: the surface on which stations stand.
     earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: Radius, gravitational parameter and rotation of the Earth;
         they determine period and ground track of the Walker orbits.
     greenwich_deg: Right ascension of Greenwich at clock 0; None: sidereal time at `epoch`.

@@ -20,15 +20,6 @@ from leowarp.scenario.text.problems import Problems
 class Jittered(MediumSection):
     """A path between hosts A and B over one router. Each packet to B has its own random delay, so packets overtake each
     other.
-
-    delay_ns, jitter_ns: Mean and standard deviation of the delay from A to B, ns, for every distribution.
-    delay_up_ns: Constant delay from B to A, ns.
-    distribution: ``uniform``, ``normal``, ``exponential`` or ``table``.
-    table: File of samples in any unit, one per line; None unless the distribution is ``table``.
-    rate_bps, rate_up_bps: Rate in bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
-    queue_pkts: netem's limit on the number of packets that wait or are in flight; None: unlimited. `queue_bytes` is
-        None: netem has no limit in bytes.
-    loss_ratio: 0 to 1; packets from A to B are lost independently.
     """
 
     NAME: ClassVar = "jittered"

@@ -23,24 +23,6 @@ from leowarp.scenario.text.problems import Problems
 class Measured(QueueKeys, MediumSection):
     """One link between hosts A and B that replays a measurement. A to B is the downlink, from the internet to the user;
     B to A is the uplink. `run.start` is the time in the measurement at which the run begins.
-
-    file, file_up: File of round trips or of downlink delays; file of one-way delays of the uplink.
-    format, capacity_format: The program that wrote the files; with ``auto``, leowarp recognises it by the content
-        (`timeline/recordings/formats/files.py`).
-    interval_ns: Time between two lines of a file without times; None if the file has times.
-    capacity, capacity_up: File with the measured capacity of each direction, if the file of delays does not contain it.
-    rate_bps, rate_up_bps: Rate in bit/s of a direction whose capacity was not measured; None: unshaped.
-    repeat: Whether each file starts again from its own beginning when it ends, as in Mahimahi and LeoReplayer.
-    rtt, lost_probes: Rule that divides a measured round trip between the two directions; rule that decides in which
-        direction a probe was lost, if the file does not say so.
-    rtt_from: The host at which the round trips begin.
-    gaps, gap_after_ns: Rule for times without measurement, and the least length of such a time that is treated as a
-        gap; None: ten median intervals.
-    resample_ns, interpolation_step_ns: Length of time for which several probes are combined into one row of the table;
-        distance between two rows where delays are interpolated linearly.
-    probe_size_bytes: IP length of the probes, whose own transmission time is part of the measured delay; None: the
-        format determines it.
-    clock: Wall-clock time at the measurement's time 0, if the file does not give it.
     """
 
     NAME: ClassVar = "measured"

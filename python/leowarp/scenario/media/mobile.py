@@ -31,24 +31,13 @@ from leowarp.scenario.text.problems import Problems
 class Mobile(QueueKeys, FollowsConstellation):
     """A path from the host server over a satellite to the moving host mobile, whose last hop fades.
 
-    snr_db: Es/N0 at line of sight, dB; the fading in the table of environments is relative to this level.
-    environment, elevation_deg, environments: Environment and elevation, which select a row of the table of
-        environments, and the file of that table; None: leowarp's own table (`timeline/channel/environments.toml`).
     speed_m_per_s, carrier_hz: Speed v of the terminal and carrier frequency, which determine the half width v / lambda
         of the Doppler spectrum. At 0 m/s, the fading does not change during the run.
-    correlation_m, transition_m, frame_m: Lengths in the channel model, m; None: the table of environments gives them.
-    samples_per_wavelength: Number of samples of received power per wavelength that the terminal travels.
     data_bits, codeword_bits: Bits of a codeword, which carries one IP packet; their quotient is the mother code's rate.
-    rate_bps: Data bits per second without retransmissions: one codeword per `data_bits` / `rate_bps` s.
-    retransmissions_take_capacity: Whether retransmissions take capacity from the link; if False, the link's rate is
-        `rate_bps` at all times.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
     threshold_ratio, first_target_ratio, target_ratio: Mutual information per data bit from which a packet decodes;
         probability of success for which the first transmission and later ones are sized.
-    first_bits: Bits of the first transmission; with None, `rule` determines them.
-    forward_delay_ns, return_delay_ns, return_rate_bps: Delay between server and last satellite, the same in both
-        directions; delay from terminal to satellite; rate from terminal to satellite (None: unshaped).
     constellation: The constellation from which the delays follow with ``delays = "constellation"``, otherwise None.
     """
 

@@ -19,9 +19,6 @@ class RateKeys(QueueKeys):
     Background traffic is modelled as a rate, without packets. It takes its share of the link's serialiser continuously,
     like a fluid: a packet of length L takes L / (rate - background) to send. Background traffic fills no queue, loses
     no packets and does not react to congestion.
-
-    rate_bps: Rate in bit/s of IP packets plus overhead, per direction; None: unshaped, no serialisation time.
-    background_bps: Share of `rate_bps` that other traffic takes, per direction; below `rate_bps`.
     """
 
     rate_bps: int | None = quantity(

@@ -17,20 +17,9 @@ from leowarp.scenario.text.problems import Problems
 class Cures:
     """Actions of nodes when a route to a host changes from one link to another, so that packets arrive in order.
 
-    move_queue: What happens to packets that wait at the old link: ``off``, ``kept`` or ``lost``. With ``kept`` or
-        ``lost`` they are moved to the new link; with ``lost``, packets at a link that goes down are lost instead.
     hold, hold_buffer_bytes, hold_full: With `hold`, packets for the new link are delayed until they would arrive after
         the last packet that left by the old link. The buffer's size is in bytes of frames with the link's overhead, per
         direction of a link. `end_marker` uses the buffer and the rule `hold_full` as well.
-    end_marker, end_marker_wait_ns: The last packet on the old path is a marker, for which packets of the new path wait.
-        The node where the two paths meet holds them for at most `end_marker_wait_ns`.
-    duplicate_ns: Time after a change during which each packet is sent over both links; None: packets are sent only over
-        the new link.
-    resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``. Stations number packets and
-        restore their order, in streams that contain one flow or all flows between two hosts. A packet waits up to
-        `resequence_delay_ns` for packets with lower numbers: always (``basic``), or only if it arrived on the new path
-        just after a change (``advanced``).
-    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: With `notify`, the node that switches notifies
     the sending hosts. `notify_delay_ns` is the delay of the notice after the change, or before it if negative.
         `notify_loss_ratio` is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean time between
         two false notices to a host (None: no false notices).

@@ -40,24 +40,6 @@ PROFILES = ("linux", "norack", "classic", "newreno")
 class Flow:
     """One transfer, probe or pair of programs between two stations.
 
-    name: Label for the user, which the guest does not receive. Flows of ``[traffic]`` and connections of programs have
-        no name.
-    kind: ``tcp``, ``ping``, ``udp`` or ``program``; keys that belong to other kinds (`flows.FLOW_KEYS`) are None.
-    source, destination: Names of stations. Data is sent only from source to destination.
-    congestion_control: A name in the guest's /proc/sys/net/ipv4/tcp_available_congestion_control.
-    protocol, subflow_of: Multipath TCP (see `workload.mptcp`); the protocol of a subflow is ``mptcp`` as well.
-    start_ns, stop_ns: Times on the run's clock; in a plan, the default of `stop_ns` is the run's end.
-    size_bytes: Payload to transfer; None: the flow sends until `stop_ns`.
-    rate_bps: Payload that the application offers, bit/s; None: as much as TCP accepts.
-    interval_ns, packet_rate_pkts_per_s: Time between two probes, or probes per second; at least one of the two is None.
-        For a flood with ``interval = "none"``, which sends a probe only after a reply, both are None.
-    packets: Number of probes; None: probes are sent until `stop_ns`.
-    payload_bytes: Payload of a probe without the headers of IP and ICMP or UDP (28 bytes).
-    client, server: Command lines of a program, which may contain ``{server}``, ``{port}``, ``{run_dir}`` and
-        ``{applications}``.
-    client_at, client_after_ns: The end at which the client runs, ``source`` or ``destination`` (the server runs at the
-        other end); time from the server's start to the client's.
-    expect_exit: Expected exit code of the client; None: the client is still running when the flow stops.
     named_in: The file that names the programs; flows that differ only here are equal.
     """
 
@@ -175,18 +157,12 @@ class Flow:
 class Tcp:
     """TCP of a host: a profile, buffers, and sysctls that override both.
 
-    profile: A key of `profiles.PROFILE_SYSCTLS`.
     buffer_max_bytes: Third number (the maximum) of tcp_rmem and tcp_wmem. The guest's net.core.rmem_max and wmem_max
         are the largest `buffer_max_bytes` of all hosts.
-    sack, dsack, rack, timestamps: Switches of TCP; None: as in the profile.
     loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements these methods. The module finds the
         choice of the host in bits of the sysctl net.ipv4.tcp_recovery.
-    door_freeze_ns, door_undo_ns: Parameters of TCP-DOOR, ns; None: one smoothed round-trip time.
-    rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio: Parameters of RR-TCP and TCP-PR.
-    recovery, reordering, max_reordering: The sysctls ``tcp_*`` of these names; None: as in the profile.
     delayed_ack, delayed_ack_timer_ns: A module of the guest implements ``on``, and attributes of the routes implement
         ``off``, because Linux 6.12 has no sysctl for delayed ACKs.
-    sysctl: Sysctls by name; they override all other keys.
     """
 
     profile: str = word(

@@ -26,17 +26,7 @@ keys if that time is not 0."""
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
-    """A place on the ground with a host.
-
-    name: The name of the station. The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
-    latitude_deg, longitude_deg: Coordinates, north and east positive; None for stations that a medium implies.
-    height_m: Height above the sphere or the ellipsoid, depending on ``[constellation] earth``; None for stations that a
-        medium implies.
-    geostationary_separation_deg, obstructions: Limits on the directions that the station may use
-        (`leowarp.ephemeris.skies`); None: all directions are allowed.
-    shaped: Whether the station's ground links have the rate, queue and loss of ``[ground]``. If False, they only have
-        its delay.
-    """
+    """A place on the ground with a host."""
 
     name: str = text(
         "Name of the station: a name of the gazetteer, or any other name with latitude and longitude.", required=True
@@ -76,19 +66,6 @@ class Isl(RateKeys):
     """Links between satellites.
 
     The key `rule` determines the links at each instant; `acquisition` is the time to point a laser.
-
-    rule: ``range``, ``plus-grid`` or ``none``.
-    max_range_m, grazing_height_m: Limits of the rule ``range``: the longest link, and the lowest height above the Earth
-        at which a link may pass. If `grazing_height_m` is None, a link may even pass through the Earth.
-    terminals: Largest number of links of a satellite, nearest first; None: unlimited.
-    seam, polar_cutoff_deg: For ``plus-grid``: whether the first and the last plane of a star are linked; latitude above
-        which planes are not linked.
-    acquisition_ns, acquisition_between_planes_ns, acquiring: A new link is unusable for `acquisition_ns` after the
-        route update that first includes it; a link between two planes for `acquisition_between_planes_ns` (None:
-        `acquisition_ns`). `acquiring` says what happens to packets during that time (``wait``, ``lost``, ``buffered``).
-    across_shells: For the rule ``range`` over several shells: whether satellites of different shells are linked.
-    overhead_bytes: Bytes added to the IP length of each packet.
-    loss_ratio: 0 to 1; each packet is lost independently of the others.
     """
 
     rule: str = word(
@@ -153,16 +130,7 @@ class Isl(RateKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Ground(RateKeys):
-    """Links between stations and satellites.
-
-    rule: ``ground-range`` or ``min-elevation``; the first uses `max_ground_range_m`, the second `min_elevation_deg`.
-    max_ground_range_m, min_elevation_deg: Largest distance on the sphere from the station to the sub-satellite point;
-        smallest elevation above the station's horizon.
-    delay: ``slant-range``, which divides the distance by c = 299,792,458 m/s, or ``zero``.
-    handover_gap_ns, handover_gap_spread_ns, in_gap: Time for which a station's link to a new satellite is unusable, the
-        spread of that time, and what happens to packets during it (``lost``, ``buffered``, ``old``).
-    overhead_bytes, loss_ratio: Bytes added to the IP length, and probability of loss, as in `Isl`.
-    """
+    """Links between stations and satellites."""
 
     rule: str = word(
         "Rule for the satellites that a station reaches: by great-circle distance to the sub-satellite point, or by "
@@ -212,19 +180,6 @@ class Routing:
 
     All nodes apply a route update at the same instant or, with ``update = "staggered"``, one after another. No routing
     protocol is simulated.
-
-    metric, ground_cost: Unit of a path's cost (metres, ns or hops); for the cost of a ground link in metres, whether
-        slant range or distance along the ground is meant.
-    interval_ns, link_interval_ns: Interval of route updates and of delay updates, both counted from the run's time 0. A
-        route update computes new paths; a delay update changes the delays of links in use.
-    in_flight, leaving_links: What happens to packets in flight, and to links that break the key `rule` between two
-        updates (docs/concepts/in-flight-rules.md).
-    reverse: ``mirror`` or ``own``; with ``own`` the two directions may use different paths.
-    margin_ratio: A path is used until it breaks, or until its cost exceeds the least cost by more than this share;
-        None: only until it breaks.
-    update, update_order, update_spread: ``atomic`` or ``staggered``, and the order and times of staggered switches
-        (`leowarp.media.constellation.switching`).
-    update_delay_ns: Mean time until a node of the new path switches, counted from the switch of the node before it.
     """
 
     metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
@@ -291,19 +246,7 @@ class Routing:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Settings of the network in the guest kernel.
-
-    instantiate: ``used`` or ``all``; with ``all``, every satellite is a network namespace, and every link that the rule
-        allows has events.
-    endpoints: ``stations`` or ``satellites``; with ``satellites``, ground links have no delay and no rate, so a path's
-        delay is that between its first and last satellite.
-    link_model, queue_counts, delay_rounding: ``leolink`` with exact ns, or netem configured as in other emulators.
-    forwarding: ``direct`` or ``kernel``; with ``kernel``, packets that a node only forwards pass its IP stack as well.
-    mtu_bytes: MTU of the hosts' interfaces; all other interfaces have 1,500.
-    neighbours: ``static`` or ``arp``. With ``arp``, a new link first sends ARP requests, which take one round trip over
-        the link.
-    family: ``ipv4`` or ``ipv6``, for all addresses and packets.
-    """
+    """Settings of the network in the guest kernel."""
 
     # With the rule `range`, "all" is costly: for 18 x 36 satellites and 3000 km, 1000 s have 22,334 different links and
     # 1.6 million events (design/routes-and-timeline.md).

@@ -92,8 +92,6 @@ class QueueKeys:
 
     queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes; at least one of the two is None. If
         both are None, the queue is unlimited.
-    queue_discipline: A key of `PARAMETERS`.
-    ecn: Whether the discipline marks packets (CE) instead of dropping them, if their sender allows it (ECT).
     queue_parameters: Integers: ns, bytes, ppm, an index in a list of words, or 0 and 1 for a flag. For parameters that
         are missing, the kernel's defaults apply.
     """

@@ -33,14 +33,8 @@ class Traffic:
     or a key of ``[traffic]``, use the scenario. Each city becomes a station, unless the text has a station of this
     name.
 
-    cities: Names of `cities.CITIES`; empty if `largest` is given.
     distance_exponent: The number of flows from city i to j is proportional to P_i P_j / d_ij^exponent, with populations
         P and distance d.
-    arrival_rate_flows_per_s: Rate of the Poisson process of arrivals, for all pairs of cities together.
-    start_ns, stop_ns: First and last time at which a flow may arrive; a `stop_ns` of None is the end of the run.
-    sizes: Distribution of sizes, ``lognormal``, ``pareto``, ``fixed`` or ``file``.
-    mean_size_bytes, median_size_bytes, smallest_size_bytes: Parameters of the distribution.
-    congestion_controls: Congestion controls with their weights.
     """
 
     cities: tuple[str, ...] = names("Names of the cities between which flows run.")

@@ -15,5 +15,3 @@ from leowarp.study.sweep.display import StudyProgress
 from leowarp.study.sweep.engine import StudyResult, run_study
 from leowarp.study.sweep.parameters.file import StudyFile
 from leowarp.study.sweep.plans import StudyRun
-
-__all__ = ["StudyFile", "StudyProgress", "StudyResult", "StudyRun", "run_study"]

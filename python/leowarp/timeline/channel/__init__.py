@@ -7,23 +7,7 @@
 This package depends on neither scenarios nor guests: its functions take parameters and return numpy arrays.
 """
 
-from leowarp.timeline.channel.environments import Environment, environment, environments
+from leowarp.timeline.channel.environments import environment, environments
 from leowarp.timeline.channel.harq import Harq, Outcomes, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series
 from leowarp.timeline.channel.realisation import ChannelRows, Realisation, channel_rows, realisation
-
-__all__ = [
-    "ChannelRows",
-    "Environment",
-    "Harq",
-    "LandMobile",
-    "Outcomes",
-    "PowerSeries",
-    "Realisation",
-    "channel_rows",
-    "environment",
-    "environments",
-    "outcomes",
-    "power_series",
-    "realisation",
-]

@@ -4,11 +4,4 @@
 from leowarp.timeline.recordings.description import Description, describe
 from leowarp.timeline.recordings.formats.files import read, read_capacity
 from leowarp.timeline.recordings.measurement import Capacity, Measurement, Series
-from leowarp.timeline.recordings.period.finding import Finding
 from leowarp.timeline.recordings.period.schedule import Schedule
-from leowarp.timeline.recordings.period.spikes import Spike
-
-__all__ = [
-    "Capacity", "Description", "Finding", "Measurement", "Schedule", "Series", "Spike", "describe", "read",
-    "read_capacity",
-]  # fmt: skip
