@@ -30,6 +30,7 @@ FEWEST = 8
 QUANTILES = (0.1, 0.5, 0.9)
 
 _MISSING = {
+    "spikes": "how long handovers hold, which probes 0.1 s apart and more do not show, and how the jitter drifts",
     "|dRTT|": "how the jitter drifts: a profile has one level, with one spread over its slots",
     "RTT steps": "how bases drift: a profile keeps a base or draws anew from one distribution",
     "goodput": "the capacity, and how long a burst of loss lasts: a transfer bounds the first and hints at the second",
