@@ -81,7 +81,6 @@ class Request:
     flow: Index in the list of ``--flows``.
     field_offset, field_size, field_order: int or None, int, Order. Position, length and byte order of the number in a
         UDP payload, in bytes.
-    figures: Directory for the figures.
     """
 
     file: Annotated[

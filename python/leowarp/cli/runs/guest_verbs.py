@@ -251,7 +251,6 @@ def doctor(
 def _verdict(checks: list[Check], booted: bool | None) -> str:
     """The last line of `doctor`: the number of failed checks, or whether a guest booted.
 
-    checks: All checks; the check of the boot is the last, if there was a boot.
     booted: Whether a guest booted; None if none was started.
     """
     lacking = sum(not check.ok for check in checks)
