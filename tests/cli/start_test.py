@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command starts at once: what it loads, and what it makes of its words without pydantic."""
+"""Commands start quickly: they load few libraries, and parse their words without pydantic."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +32,7 @@ def test_a_verb_alone_has_the_help_that_it_has_among_all():
         helps = [CliRunner().invoke(made, [verb, "--help"]) for made in (alone, app)]
         assert helps[0].output == helps[1].output
         assert helps[0].exit_code == 0
-    # Neither an unknown word nor an option makes a program of one verb.
+    # For an unknown word or an option, the program contains all verbs and not just one.
     assert {word: set(typer.main.get_command(program([word])).commands) for word in ("nix", "--version")} == {
         "nix": every, "--version": every,
     }  # fmt: skip

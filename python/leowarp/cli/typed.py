@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of typed words to the values of a verb, without pydantic.
+"""Converts typed words to the values of a verb's parameters, without pydantic.
 
-Typer (0.29, for instance) converts every value by pydantic, whose import takes a tenth of a short run. Plain words do
-not need this check. All other values, and therefore all messages, are still typer's.
+Typer (0.29, for instance) converts every value with pydantic, whose import takes a tenth of the time of a short run.
+Plain words need no conversion by pydantic. All other values are left to typer, so all error messages are typer's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 
 
 def convert_plainly(param: Any) -> None:
-    """Let a parameter of a verb convert plain words itself, and leave all other values to typer."""
+    """Make a parameter of a verb convert plain words itself; typer converts all other values."""
     by_typer = param.process_value
 
     def process_value(context: Any, value: Any) -> Any:
@@ -24,13 +24,13 @@ def convert_plainly(param: Any) -> None:
             return by_typer(context, value)
         return converted if param.callback is None else param.callback(context, param, converted)
 
-    # Versions of typer without descriptors do not use pydantic.
+    # Versions of typer in which parameters have no `type_descriptor` do not use pydantic.
     if "type_descriptor" in vars(param) and "process_value" not in vars(param):
         param.process_value = process_value
 
 
 def _converted(value: Any, param: Any) -> Any:
-    """The value of a parameter; for a parameter that was not typed, its default, or nothing.
+    """The value of a parameter; for a parameter without a value, an empty tuple or None.
 
     Raises ValueError if typer has to convert the value.
     """
@@ -47,7 +47,7 @@ def _converted(value: Any, param: Any) -> Any:
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """The value for a word, a readable or new path, or an element of an enumeration.
+    """The value for a word, an existing or new path, or an element of an enumeration.
 
     Raises ValueError if typer has to convert the value.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Position of every node: `ephemeris_of(plan)` gives satellites and stations, in named frames.
+"""Positions of all nodes: `ephemeris_of(plan)` gives the positions of satellites and stations, in named frames.
 
 Instants are int64 ns of the run's clock. Positions are float64 in m, in ECEF unless a name says otherwise:
 
@@ -10,9 +10,9 @@ Instants are int64 ns of the run's clock. Positions are float64 in m, in ECEF un
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from leowarp.ephemeris.fibre import FIBRE_INDEX, Fibre, fibres
-from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres
-from leowarp.ephemeris.planned import Ephemeris, Orbits, ephemeris_of, planned_places
+from leowarp.ephemeris.fibre import FIBRE_INDEX, fibres
+from leowarp.ephemeris.frames import EcefMetres
+from leowarp.ephemeris.planned import Ephemeris, ephemeris_of, planned_places
 from leowarp.ephemeris.stations import Stations
 from leowarp.ephemeris.walker import Walker
 
@@ -20,24 +20,6 @@ if TYPE_CHECKING:
     from leowarp.ephemeris.neighbours import FoundShell
     from leowarp.ephemeris.places import Places
     from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
-
-__all__ = [
-    "FIBRE_INDEX",
-    "EcefMetres",
-    "EciMetres",
-    "Ephemeris",
-    "Fibre",
-    "FoundShell",
-    "Orbits",
-    "Places",
-    "Sgp4Orbits",
-    "Stations",
-    "TemeMetres",
-    "Walker",
-    "ephemeris_of",
-    "fibres",
-    "planned_places",
-]
 
 _OF_ELEMENTS = {"FoundShell": "neighbours", "Places": "places", "Sgp4Orbits": "sgp4_orbits"}
 

@@ -16,7 +16,7 @@ MAKEFILE = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 7\nEXTRAVERSION =\n
 
 
 def debian_package(path: Path, content: bytes) -> None:
-    """A Debian package with one file (deb(5)), as made by dpkg-deb."""
+    """Write a Debian package with one file (deb(5)), in the form of dpkg-deb."""
     inner = io.BytesIO()
     with tarfile.open(fileobj=inner, mode="w:xz") as tar:
         entry = tarfile.TarInfo(f"./usr/src/{source.PACKAGE}.tar.xz")
