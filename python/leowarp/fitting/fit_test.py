@@ -4,6 +4,7 @@ kind."""
 
 import dataclasses
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -34,10 +35,15 @@ def transfer(rate_bps: float, seconds: int = 120, retransmissions: float = float
     )
 
 
+@cache
+def estimated(name: str, seed: int) -> dict[str, tuple[float, float, float]]:
+    """`estimates_of`, which takes up to six seconds of a CPU core."""
+    return estimates_of(KINDS[name], seed)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_intervals(name):
-    kind = KINDS[name]
-    truth, found = truths(kind), estimates_of(kind, 1)
+    truth, found = truths(KINDS[name]), dict(estimated(name, 1))
     # Uplink and downlink loss are each half of the same round-trip loss, so one interval stands for both.
     del found["residual_loss_up"]
     outside = {key: found[key] for key in found if not found[key][1] <= truth[key] <= found[key][2]}
@@ -51,12 +57,11 @@ def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_intervals_hold_as_often_as_they_say(name):
-    kind, seeds = KINDS[name], range(1, 9)
-    truth = truths(kind)
+    truth = truths(KINDS[name])
     missed: Counter[str] = Counter()
     told: Counter[str] = Counter()
-    for seed in seeds:
-        for key, (_, low, high) in estimates_of(kind, seed).items():
+    for seed in range(1, 7):
+        for key, (_, low, high) in estimated(name, seed).items():
             told[key] += 1
             missed[key] += not low <= truth[key] <= high
     del told["residual_loss_up"], missed["residual_loss_up"]
