@@ -43,8 +43,7 @@ def transfer(rate_bps: float, seconds: int = 120, retransmissions: float = float
 
 @pytest.mark.parametrize("name", KINDS)
 def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_intervals(name):
-    kind = KINDS[name]
-    truth, found = truths(kind), estimates_of(name, 1)
+    truth, found = truths(KINDS[name]), estimates_of(name, 1)
     # Uplink and downlink loss are each half of the same round-trip loss, so one interval stands for both.
     del found["residual_loss_up"]
     outside = {key: found[key] for key in found if not found[key][1] <= truth[key] <= found[key][2]}
@@ -57,11 +56,11 @@ def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_intervals_hold_as_often_as_they_say(name):
-    seeds = range(2, 6)
     truth = truths(KINDS[name])
     missed: Counter[str] = Counter()
     told: Counter[str] = Counter()
-    for seed in seeds:
+    # The fit of seed 1 is that of the test above.
+    for seed in range(1, 6):
         for key, (_, low, high) in estimates_of(name, seed).items():
             told[key] += 1
             missed[key] += not low <= truth[key] <= high

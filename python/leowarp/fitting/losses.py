@@ -46,7 +46,6 @@ _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
     """Estimates from lost round trips: losses away from reconfigurations are isolated loss, losses near them outages.
 
-    probes: Probes of round trips.
     access: Profile that defines the reach of outages.
     counted: True if the recording lists lost probes, which a table of replies alone does not.
     """

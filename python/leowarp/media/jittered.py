@@ -47,7 +47,6 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     deviation 1.
 
     Raises ScenarioError if the table cannot be read, the jitter exceeds netem's limit, or a delay could be below 0.
-    routes: Routes of the same plan.
     Returns: A table in which all events are at time 0.
     """
     events = Events(NODES)

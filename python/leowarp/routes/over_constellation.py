@@ -38,7 +38,6 @@ def constellation_routes(
 ) -> Routes:
     """The paths of packets at each route update.
 
-    ephemeris: Ephemeris of the same plan.
     last_hop: Link of the medium that replaces the ground link to station `TERMINAL`.
     dishes: Stations that use one satellite at a time. If a dish is reconfigured between two route updates, only the
         paths from and to this dish are computed again.
@@ -128,7 +127,6 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 class _Network:
     """A plan's rules for links and paths, with the ephemeris to which they are applied.
 
-    plan, ephemeris: A plan and the ephemeris of this plan.
     rule: The plan's rule for links between satellites.
     forward: list of (int, int). Pairs of stations that communicate, by index; each pair is listed once.
     last_hop: Link of the medium that replaces the ground link to station `TERMINAL`.

@@ -118,7 +118,6 @@ class Graph:
 
         to_destination: float64 array of shape (satellites,). The row of `costs_to` for the destination.
         tolerance: Largest difference from the minimum cost at which a path is treated as equal to the cheapest path.
-        current: The current path.
         margin_ratio: The current path stays until its cost exceeds the minimum cost by more than this share. If None,
             the current path stays until one of its links is gone.
         Raises ValueError if the cost of a link is not above the tolerance, because equal paths could then form loops.

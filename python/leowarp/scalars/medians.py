@@ -79,7 +79,6 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
     """Tables of several groups of runs, one column per group. A cell has the median of a quantity, with its interval in
     brackets.
 
-    names: Name of each group.
     groups: For each group, the summaries of its runs.
     """
     every = [summary for group in groups for summary in group]

@@ -85,7 +85,6 @@ def overview(summary: dict[str, Any]) -> list[Section]:
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
     """Tables of several runs, one column per run: first a table per flow (`flownames.matched`), then one for the runs.
 
-    names: Name of each run.
     Returns: The tables. There is one table per flow if there are at most `MOST_COMPARED` flows of a kind. If there are
         more, all flows of the kind share one table, with the sum, the median flow and the middle 80 % of each quantity.
         The table of the runs comes last.

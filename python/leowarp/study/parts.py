@@ -67,7 +67,6 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
     """The error that explains why a data set is missing: the first failure among the runs of its groups.
 
     failures: Errors with keys `<group>/<run id>`, from `made`.
-    groups: Names of the groups.
     Returns: The error, which is not raised here. If none of the runs failed, the error says that their results do not
         suffice.
     """

@@ -36,7 +36,6 @@ Compare = Callable[[Pair, Iterable[str]], Iterator[Found]]
 class Stage:
     """A row of the table.
 
-    name: Name of the stage.
     files: Patterns of file names in a run directory. A file belongs to the first stage with a matching pattern.
     how: Description of the comparison.
     compare: Function `compare(pair, names)` that returns the verdict on each file. None if the files are compared only

@@ -82,7 +82,6 @@ class Request:
     flow: Index in the list of ``--flows``.
     field_offset, field_size, field_order: int or None, int, Order. Position and length in bytes of the number in a UDP
         payload, and its byte order.
-    figures: Directory for the figures.
     """
 
     file: Annotated[

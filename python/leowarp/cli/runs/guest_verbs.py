@@ -253,7 +253,6 @@ def doctor(
 def _verdict(checks: list[Check], booted: bool | None) -> str:
     """The last line of `doctor`: the number of failed checks, or whether a guest could boot.
 
-    checks: All checks. If a guest was started, the last check is about its boot.
     booted: Whether the guest booted; None if no guest was started.
     """
     lacking = sum(not check.ok for check in checks)

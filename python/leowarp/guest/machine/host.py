@@ -29,8 +29,6 @@ DISK_NEEDED_BYTES = 64 * MIB
 class Check:
     """One requirement, met or not.
 
-    name: What was checked.
-    ok: Whether the requirement is met.
     found, needed: The value found on this machine, and the required value.
     mend: What to type or to change if the requirement is not met.
     """
@@ -194,8 +192,5 @@ def tool(name: str, package: str, directories: str | None = None) -> Check:
 
 
 def apt(packages: list[str]) -> str:
-    """The command that installs Debian packages.
-
-    packages: Names of the packages.
-    """
+    """The command that installs Debian packages."""
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

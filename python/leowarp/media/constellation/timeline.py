@@ -56,7 +56,6 @@ Codes = NDArray[np.int64]
 def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
     """The timeline of a constellation's routes.
 
-    routes: Routes of the same plan.
     Returns: Columns as in `timeline.schema`; metadata `warnings` (JSON list).
     """
     return _Builder(plan, ephemeris, routes).build()

@@ -32,7 +32,6 @@ three times as long as the mean interval."""
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     """Scalars of the measurements that the programs of a flow reported.
 
-    number: Number of a program flow.
     end_ns: End of the run. A stall that has not ended by then ends at the end of the run.
     Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """

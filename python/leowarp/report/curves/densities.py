@@ -105,7 +105,6 @@ def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scal
     """A figure with the panel that `draw_density` draws.
 
     footer: Text below the figure: the rules by which the shares were computed, above all the thresholds.
-    title: Title of the figure; "" for none.
     y_scale: {"auto", "linear", "log"}
     Raises TraceError if no density has a packet.
     """

@@ -47,7 +47,6 @@ def all_zero(
 ) -> dict[str, str]:
     """Names and words of the rows that have at least one known value and of which all known values are 0.
 
-    rows: Names of declared scalars.
     declared, columns: As for `scalar_rows`.
     """
     flat = [scalars.flat(column) for column in columns]

@@ -88,7 +88,6 @@ def copies(example: Path, name: str) -> dict[str, str]:
         file.
 
     example: The scenario's file.
-    name: Name of the new scenario, and of its file.
     """
     text = example.read_text(encoding="utf-8")
     text = text.replace(f"examples/{example.name}", f"{name}.toml")

@@ -182,7 +182,6 @@ def run_study(
 def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
     """Make runs of unrelated plans as one study, in the same way as `run_study`.
 
-    name: Name of the study.
     label: Column of the results with the names of the runs.
     plans: Plans by name; no two of them may be equal.
     out: Directory of the study. The directory also contains all run directories.

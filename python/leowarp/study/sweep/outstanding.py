@@ -63,7 +63,6 @@ def batch_size(left: int, workers: int, run_s: float | None) -> int:
     """Number of runs in the next batch.
 
     left: Number of runs that no batch contains yet.
-    workers: Number of workers.
     run_s: Real time of a run in s; None if unknown.
     Returns: 1 to `LARGEST_BATCH`.
 

@@ -127,7 +127,6 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
 
     frame: Rows of runs that have the metric.
     values: For each run id, the parameters' values by dotted key, as written in the study file.
-    metric: A column of `frame`.
     """
     from leowarp.report import html
 

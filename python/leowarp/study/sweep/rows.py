@@ -55,7 +55,6 @@ def row_of(
 
     run_id, number, seed, plan_sha256: Fields of `StudyRun`.
     columns: Columns of the run's parameters (`keys.columns_of`).
-    origin: Origin of the run.
     result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
     Returns: Values by column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are None.
     """

@@ -42,7 +42,6 @@ class Realisation:
 
     power: The series continues beyond the run, until the last codeword cannot be retransmitted again.
     starts_ns: int64 array of shape (n,). Start of each codeword's first transmission.
-    outcomes: Outcomes of the n codewords.
     """
 
     power: PowerSeries

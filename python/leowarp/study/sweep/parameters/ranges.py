@@ -33,7 +33,6 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
 
     given: `from`, `to`, either `count` or `step`, and perhaps `scale`, in plain TOML types.
     key: The key that is varied. The key's quantity determines the units, and whether values are stored in whole units.
-    Returns: Values in the unit of `from`.
     Raises ScenarioError if the range is wrong. The error's message gives the reason.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
