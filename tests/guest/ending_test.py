@@ -79,7 +79,7 @@ def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
 
 def test_the_last_of_several_flows_counts_and_one_without_an_end_is_cut_off(tmp_path):
     run = run_of(tmp_path, TRANSFER + UNLIMITED + PROBES)
-    # packet 29 of the probes is due at 1 s + 29/7 s, and the transfer has ended before
+    # packet 29 of the probes is due at 1 s + 29/7 s, when the transfer has already ended
     flows = run.flows().set_index("flow")
     assert flows.loc[0].completion_ns < 5e9
     assert end_ns(run) == 1_000_000_000 + 29_000_000_000 // 7 + 700_000_000

@@ -317,7 +317,7 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
-    """The quantiles `shares` of a rate, as text in Mbit/s; "none" if there are no values, as for the changes of a
+    """Quantiles of a rate at the `shares`, as text in Mbit/s; "none" if there are no values, as for the changes of a
     constant capacity."""
     return (
         ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"

@@ -358,8 +358,9 @@ class Watched:
     def ending(self, spent: Spent) -> dict:
         """Content of the guest's `end.json`, as a dict.
 
-        Raises LeowarpError if the guest did not end well. The error is the agent's own message, or follows from the
-            console and the exit status; otherwise it gives the virtual time that the guest reached.
+        Raises LeowarpError if the guest did not end well. The error is the agent's own, or one that explains the
+        console's text and the exit status. If neither shows an error, the message gives the virtual time that the guest
+        reached.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)

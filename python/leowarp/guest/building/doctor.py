@@ -43,7 +43,7 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
     memory_bytes: Size of the guest's memory. The checks of memory file and address space depend on it.
     Returns: Checks in display order.
     """
-    # The most important checks come first: on another kind of machine, nothing else matters.
+    # The kind of machine is checked first, because on another kind of machine no other check matters.
     checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
     checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
     if recipe.agent_sources() is not None:

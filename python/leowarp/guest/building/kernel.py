@@ -242,7 +242,7 @@ def _from_binary(path: Path) -> Kernel:
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
         lacking["leolink"] = "its program does not name it"
-    # The text `cures` occurs in cures/leolink_switch.c.
+    # The mark of `cures` is a text that occurs in cures/leolink_switch.c.
     for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
         if mark not in content:
             lacking[name] = "its program does not name it"

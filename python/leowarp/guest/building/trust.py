@@ -84,7 +84,7 @@ class Code:
 def code_of(guest: Guest) -> list[Code]:
     """Code that a plan's section `guest` would run, besides leowarp's own kernel."""
     codes = []
-    # A name on the shelf is not code of a file: it means a kernel of leowarp, or one that the user added.
+    # A name on the shelf needs no consent: it means a kernel of leowarp, or one that the user added.
     if not is_kernel_name(guest.kernel):
         codes.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
     return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]

@@ -34,8 +34,9 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
 
     channel: The channel that made the series; the closed forms of its model are drawn.
     file: Its suffix sets the format: .svg, .pdf or .png.
-    footer: Text below the figure. Raises ScenarioError if the suffix of the file is not a format that can be drawn, if
-    the file cannot be written, or if the power never changes.
+    footer: Text below the figure.
+    Raises ScenarioError if the suffix of the file is not a format that can be drawn, if the file cannot be written, or
+    if the power never changes.
     """
     kind = format_of(file, "--figure")
     with styled():
@@ -68,8 +69,8 @@ def fading_figure(
         [["states", "states"], ["power", "power"], ["levels", "rates"], ["correlation", "lengths"]],
         height_ratios=(0.13, 1.5, 1.35, 1.35),
     )
-    # One sample more than the time span has is drawn, so that the line reaches the end of the axis. At least two are
-    # drawn, because a line needs two samples.
+    # One sample beyond the time span is drawn, so that the line reaches the end of the axis. At least two are drawn,
+    # because a line needs two samples.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
     # Above 20,000 points the line is drawn as pixels, which makes the file smaller. For noise of 5,000 points an SVG

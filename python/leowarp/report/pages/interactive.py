@@ -25,7 +25,7 @@ from leowarp.results.run import Run
 
 POINTS = 40_000
 """Maximum number of points per line, which is more than a screen can show. If there are more than `MOST_LINES` flows,
-lines have fewer points, so that all lines together have no more points than `MOST_LINES` lines at this limit."""
+each line has fewer points: all lines together have at most `POINTS * MOST_LINES`."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
