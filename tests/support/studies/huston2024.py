@@ -149,8 +149,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     this rate.
 
     Other congestion controls begin with 240 Mbit/s, fall to 50 Mbit/s within a second, and then have a rate of their
-    own. They reduce the window at each reconfiguration. At the first two of four, isolated losses cause the reduction
-    instead.
+    own. They reduce the window at each reconfiguration. At the first two of the four reconfigurations, isolated losses
+    cause the reduction instead.
 
     Off-peak, a session has neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets, one at
     a time, without a reduction; its rate rises after each reduction.
