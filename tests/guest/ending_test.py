@@ -60,8 +60,8 @@ def end_ns(run: lw.Run) -> int:
 
 
 def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
-    # Counters are recorded only when they have changed, and none changes after the last byte. So no counter was read
-    # before the run's end.
+    # Counters are recorded only when they have changed, and none changes after the last byte. With an interval of 10 s,
+    # counters are first read at the run's end.
     run = run_of(tmp_path, TRANSFER, changes={"observe.counters": "10 s"})
     flow = run.flows().iloc[0]
     # The receiver reads the end of the stream together with the last payload, or after it. It reads the clock after

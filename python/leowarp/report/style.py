@@ -224,8 +224,7 @@ def legend_below(
 def highest_of(*panels: Axes) -> float:
     """The largest value that any of the panels shows, in the units of their y axes.
 
-    Returns: The value; 1 if no panel shows a value above 0, for instance for a flow that delivered nothing, because an
-        axis needs a height.
+    Returns: The value. It is 1 if no panel shows a value above 0, because an axis needs a height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)

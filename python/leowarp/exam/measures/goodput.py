@@ -19,8 +19,8 @@ from leowarp.exam.measures.reading import (
 from leowarp.results.run import Run
 
 WINDOW_NS = 200_000_000
-"""Time in ns over which goodput is averaged to decide whether it has reached a rate. It is several round trips in most
-cases, and four socket samples."""
+"""Time in ns over which goodput is averaged to decide whether it has reached a rate. The time covers four socket
+samples, and in most cases several round trips."""
 STEP_NS = 50_000_000
 
 

@@ -119,7 +119,7 @@ class Child:
             os.close(self._ended)
             self._ended = None
         # The host kills the processes of a guest when it handles the death of their tracer (PTRACE_O_EXITKILL). So
-        # usually no process remains, and `killpg` then reports this at once.
+        # usually no process of the session remains, and `killpg` reports this.
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
             while members_of_session(self.pid):

@@ -45,8 +45,8 @@ def cache_root() -> Path:
 
 
 def demand_own_cache(place: Path) -> None:
-    """Raise HostError if somebody other than the user and root may change a path in the cache. They could replace
-    programs that leowarp runs from there."""
+    """Raise HostError if somebody other than the user and root may change a path in the cache. Such a user could
+    replace programs that leowarp runs from there."""
     hint = "let only yourself write there (chmod go-w), or set LEOWARP_CACHE to a directory of your own"
     demand_own(place, f"using the cache {place}", hint)
 

@@ -25,8 +25,8 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.host import MIB, Check
 
 DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
-# This is above the largest measured use, 904 MiB, while kernel and agent are built (design/kernel-config.md, "What the
-# build needs on disk").
+# The value is above the largest measured use, 904 MiB, while kernel and agent are built (design/kernel-config.md, "What
+# the build needs on disk").
 BUILD_SPACE_BYTES = 1000 * MIB
 RUST_LEAST = (1, 85)
 PYTHON_LEAST = (3, 11)

@@ -96,8 +96,8 @@ def fading_figure(
         rows = table[(table.statistic == statistic) & (table.value > 0)]
         panels[name].semilogy(rows["at"], rows.value * scale, color=BEFORE, marker=".", markersize=3)
         panels[name].set(xlabel="level, dB", ylabel=label)
-        # All rates and durations of an environment may lie within one decade. There would then be too few ticks if only
-        # powers of ten had one.
+        # All rates and durations of an environment may lie within one decade. With ticks only at powers of ten, there
+        # would be too few ticks.
         panels[name].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         panels[name].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panels[name].yaxis.set_minor_locator(NullLocator())
