@@ -39,7 +39,7 @@ LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2,
 """Dash patterns that can be distinguished in grey print."""
 
 ALGORITHMS = {"cubic": 0, "reno": 1, "bbr": 2}
-"""Numbers of the styles of the reproduced study's three algorithms, which are the same in every figure."""
+"""Style number of each of the reproduced study's three algorithms; it is the same in every figure."""
 
 CHANGE_COLOUR = "#CC79A7"
 """Colour of the vertical lines at route changes: pink, as in the study's figures."""

@@ -99,8 +99,8 @@ def pings(
 
 
 def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
-    """Every tenth test of capacity. The medians are those given, and the values range from 10 to 370 Mbit/s (down) and
-    from 5 to 50 Mbit/s (up)."""
+    """Every tenth test of capacity. The medians are the arguments, and the values range from 10 to 370 Mbit/s (down)
+    and from 5 to 50 Mbit/s (up)."""
     at = pd.to_datetime(runs.capacity_instants()[::10], utc=True)
     half = len(at) // 2
     frame = pd.DataFrame({"test": np.arange(len(at)) + 1, "at": at})

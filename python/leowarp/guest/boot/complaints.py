@@ -78,7 +78,7 @@ class Complaints:
         self._loaded = loaded
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
-        # The complaint whose lines are being read: its key, and whether the next line is the first one after its
+        # Key of the complaint whose lines are being read, and whether the next line is the first one after its
         # headline.
         self._key: str | None = None
         self._is_next = False

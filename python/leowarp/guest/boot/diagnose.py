@@ -206,8 +206,8 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
-    """The error that the arguments describe; or, if the disk is full, an error about the full disk, which is then the
-    cause. With a full disk, the guest's own output may be incomplete.
+    """The error that the arguments describe. If the disk is full, an error about the disk instead, because the full
+    disk is the cause. With a full disk, the guest's own output may be incomplete.
 
     error: HostError or GuestError.
     message, hint: Text of the error, and its remedy.

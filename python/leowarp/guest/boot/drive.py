@@ -315,8 +315,8 @@ class Watched:
     def _stood_still(
         self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
     ) -> GuestError:
-        # The console is read before the kernel is made to print its position: that print is a panic, which is not the
-        # cause.
+        # The console is read first: making the kernel print its position causes a panic, which is not the cause of the
+        # standstill.
         words = self._words(console.text())
         message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
         is_in_kernel = stuck.is_in_kernel

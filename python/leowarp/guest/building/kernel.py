@@ -80,8 +80,8 @@ def kernel(
     choice: A name on the shelf, or the path of a kernel tree (built with leowarp's configuration and objects) or of a
         kernel program (used unchanged).
     on_message: Called with a line of text.
-    on_progress: Called with a `leowarp.base.progress.BuildProgress` for each step of a build, and a few times per second
-        while the source is unpacked. An exception in `on_message` or `on_progress` ends the build.
+    on_progress: Called with a `leowarp.base.progress.BuildProgress` for each step of a build, and a few times per
+        second while the source is unpacked. An exception in `on_message` or `on_progress` ends the build.
     keep_tree: Keep the source and build tree beside the cache entry, so that modules can be compiled against it.
     force: Build even if the cache has an entry.
     Raises HostError if the machine lacks something that a build needs, or if the build fails; the message has the log's

@@ -71,8 +71,8 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
     """
     tried = []
     named = os.environ.get("TMPDIR")
-    # The user's choice comes first, then file systems in memory. The kernel eventually writes each touched page to a
-    # file system on a disk, which is slow.
+    # The user's choice comes first, then file systems in memory. On a disk's file system, the kernel eventually writes
+    # each touched page, and this is slow.
     candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
     for directory in dict.fromkeys(candidates):
         why_not = _why_not_for_memory(directory, memory_bytes)
