@@ -18,7 +18,7 @@ const FEW: usize = 16;
 /// Implements RFC 4737, 4.5.5 (summary of gaps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
-    /// Number of packets whose sequence numbers skipped missing ones. The skipped packets may be lost or late.
+    /// Number of packets that skipped missing sequence numbers. The skipped packets may be lost or late.
     pub sequence_discontinuities: u64,
     /// Number of packets that were the first to overtake some reordered packet.
     pub reordering_discontinuities: u64,

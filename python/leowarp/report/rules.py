@@ -43,7 +43,7 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
     # A plan contains every key, even those with default values. If a key is missing, an older version wrote the plan,
-    # and that version behaved as the default does.
+    # and that version behaved like the present default.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
         profile += f", paced by {tcp['pacing']}"

@@ -49,8 +49,8 @@ def main(parent_pid: int, scratch: Path) -> None:
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 
-    # The libraries are loaded before the first task is read. If loading fails, this is then not counted as a failure of
-    # a task's run.
+    # The libraries are loaded before the first task is read. If loading fails, this failure is not counted as a failure
+    # of a task's run.
     from leowarp import guest, metrics, trace  # noqa: F401
 
     report(ready=os.getpid())

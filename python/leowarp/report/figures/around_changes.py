@@ -58,7 +58,7 @@ def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
 
     runs: Views of flows. Views of runs other than the first are ignored.
     change_s: Time in s of the only change that is compared; None: all changes are compared. If the time is set, flows
-        whose path did not change at it come last.
+        whose path did not change at this time come last.
     Raises TraceError if `change_s` is None and no flow's path ever changed.
     """
     group = by_run(runs)[0]
