@@ -251,8 +251,8 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """Rows for schedules with an error: without error, the handover-aware variant keeps its whole gain; from 4 s on,
-    nothing of the gain remains."""
+    """Rows for schedules that are late by an error. With less than 4 s, the handover-aware variant keeps its whole
+    gain; from 4 s on, no gain remains."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:
