@@ -19,8 +19,8 @@ CAPACITY_BPS = 95e6
 ROOM_BYTES = CAPACITY_BPS * AFTER_S / 8
 SPURIOUS_LEFT = {NONE: 1.0, "notify": 0.0, "notify-ahead": 0.05, "notify-late": 0.9, "notify-lossy": 0.5,
                  "ncr-careful": 0.0, "pr": 0.0}  # fmt: skip
-"""For a variant: share of the spurious retransmissions that remain. If a variant is not listed, none remain if it keeps
-packets in order, and otherwise all."""
+"""For a variant: share of the spurious retransmissions that remain. For a variant that is
+not listed, the share is 0 if the variant keeps packets in order, and 1 otherwise."""
 
 
 def frames(**changed: Any) -> dict[str, Any]:
