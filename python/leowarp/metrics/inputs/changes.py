@@ -323,8 +323,7 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
     if len(samples) == 0:
         return 0, 0
     last = samples.iloc[-1]
-    # The rate before the change is used. A link without a rate limit sends them at once. 8e9: bits per byte times ns
-    # per second.
+    # The rate before the change is used. A link without a rate limit sends waiting packets at once.
     rate_bps = float(links.rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns

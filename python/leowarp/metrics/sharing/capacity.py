@@ -26,7 +26,8 @@ ETHERNET_BYTES = 14
 
 BELOW_RATIO = 0.9
 """A flow's goodput is below the capacity of its path if it is less than this share of the capacity. A flow has
-recovered from a route change at the same share, of its rate before the change (`recovery.RecoveryRule`)."""
+recovered from a route change when its goodput reaches the same share of its rate before the change
+(`recovery.RecoveryRule`)."""
 
 BELOW_BIN_NS = 1_000_000_000
 """Length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. In shorter

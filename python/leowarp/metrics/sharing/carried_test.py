@@ -78,7 +78,8 @@ def test_payload_that_no_link_counted_fails_the_run(full):
     sockets.loc[last, "bytes_received"] += 20 * 1448
     with pytest.raises(TraceError, match=r"flow 1: .* of which hub>D alone carried"):
         check(full, sockets=sockets)
-    # Without the link's counters, only its rate limits the flow, and the rate would allow the 20 added packets.
+    # Without the link's counters, only the link's rate sets a limit, and this limit is high enough for the 20 added
+    # packets.
     missing = full.tables.missing | {"linktotals"}
     check(full, sockets=sockets, linktotals=full.tables.linktotals[:0], missing=missing)
 

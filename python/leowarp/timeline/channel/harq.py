@@ -14,9 +14,9 @@ another transmission, at most `retransmissions` times; if the sum is still below
 - `chase` (type I with combining): every transmission repeats the bits of the first one; their signal-to-noise ratios
   add up (maximum ratio combining).
 
-The first transmission determines the symbol rate. Without failures, `rate_bps` data bits per second are one codeword
-per `codeword_period_ns`, and the first transmission of a codeword takes exactly this period. Retransmissions need
-additional symbols, which `Outcomes.sent_bits` counts.
+The first transmission determines the symbol rate. Without failures, the link sends one codeword per
+`codeword_period_ns`, which is `rate_bps` data bits per second. The first transmission of a codeword takes exactly this
+period. Retransmissions need additional symbols, which `Outcomes.sent_bits` counts.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Harq:
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
     data_bits, codeword_bits: Number of data bits of a codeword, which carry one IP packet of at most data_bits / 8
         bytes; and number of bits of the codeword after encoding with the mother code.
-    rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the rate of the study's link
-        without failures.
+    rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the rate without failures of the
+        link in the study that design/lms-harq.md reproduces.
     retransmissions: Maximum number of retransmissions of a codeword.
     first_delay_ns, retransmission_delay_ns: Time from the start of the first transmission to its decoding, and from the
         start of a transmission to the start of the next.
