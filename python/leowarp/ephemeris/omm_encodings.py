@@ -120,8 +120,7 @@ def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Messages in XML, one per segment, in any namespace.
 
     Raises ScenarioError if the text is not XML, or a segment lacks metadata or mean elements, has a field twice, or has
-    a unit that
-        CCSDS does not prescribe.
+    a unit that CCSDS does not prescribe.
     """
     reader = _Xml(path, skipped)
     try:

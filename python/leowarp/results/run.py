@@ -414,5 +414,6 @@ def inline(runs: Sequence[Run]) -> str:
 
 
 def _later(room: str) -> Any:
-    """A room above this one. Its name is a text, because figures import `Run` and are needed only when one is drawn."""
+    """The package `leowarp.<room>`, imported when it is needed. An import at the top of this module would be circular,
+    because figures import `Run`."""
     return importlib.import_module(f"leowarp.{room}")

@@ -265,7 +265,7 @@ class _Network:
         """The new path of each ordered pair. `before` has the current paths; pairs in `kept` keep theirs.
 
         Returns: list of (Path or None). The paths are in the order of `ordered_pairs`; with ``routing.reverse =
-            "mirror"``, a
+            "mirror"``, each return path is the reversed forward path.
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()

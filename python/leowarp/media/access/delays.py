@@ -56,7 +56,7 @@ def channel_rows(
     # change the others.
     for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
         delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
-    # Packets are lost at a time before which more outages have begun than ended. Outages do not touch
+    # A time is within an outage if, by this time, one more outage has begun than ended. Outages do not touch
     # (`outages.merged`), so at most one outage is open at a time.
     lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
     lost |= np.searchsorted(bursts[0], t_ns, side="right") > np.searchsorted(bursts[1], t_ns, side="right")
@@ -90,7 +90,7 @@ def jitter_rows(
     mean_ns, lasts_ns = (
         (access.jitter_ns, access.jitter_step_ns) if way == "down" else (access.jitter_up_ns, access.jitter_up_step_ns)
     )
-    # A step lasts at least a frame, because jitter represents grants, of which a frame has one.
+    # A step lasts at least a frame, because jitter represents grants, and each frame has one grant.
     frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
     frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
     # More steps are sampled than the run can need: their mean number plus five standard deviations (which are at most
