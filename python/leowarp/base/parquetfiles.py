@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_SMALL_BYTES = 128 << 20
-"""Tables that are read together may always take this number of bytes once decoded. Their size on disk says little,
+"""Once decoded, tables that are read together may always take this number of bytes. Their size on disk says little,
 because equal values take almost no space there.
 
 For comparison: a report takes 250 MiB plus three times the size of its tables. With 2,000 flows, the tables take 0.5
@@ -29,7 +29,7 @@ GiB and the report 1.5 GiB.
 """
 
 MOST_TIMES_FILE = 256
-"""Larger tables may take this number of bytes, once decoded, per byte on disk.
+"""Once decoded, larger tables may take this number of bytes per byte on disk.
 
 We measured 2,078 run directories of tests, studies and exams: those that need more than 64 MiB need up to 90 times
 their size on disk. A UDP flow of constant rate that loses nearly all its packets needs even more: 130 times, measured
@@ -38,7 +38,7 @@ dish in the timeline, 26 times with 2,000 flows, and 15 times with 5.9 million p
 """
 
 MOST_OF_MEMORY = 4
-"""Larger tables may take one byte, once decoded, per this number of bytes of usable memory: a report holds them both as
+"""Once decoded, larger tables may take the usable memory divided by this number, because a report holds them both as
 Arrow tables and as data frames."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"

@@ -79,7 +79,7 @@ def jitter_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Times and values of the jitter, both in ns; the first time is 0.
 
-    On the downlink, the number of frames of a step is geometrically distributed, and its value has an Erlang
+    On the downlink, the number of frames of a step is geometrically distributed, and the step's value has an Erlang
     distribution (gamma of order 3) with mean `jitter_ns`. On the uplink, where packets wait for a grant, steps last 0.5
     to 1.5 times `jitter_up_step_ns`, and values have the mean `jitter_up_ns`. Each step lasts a whole number of frames.
     With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor, the same for both directions.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Path delay over time, and the table of route changes. A row of this table has the old and the new path, the queues at
-the links of both, and the effects on the flows.
+the links of both paths, and the effects on the flows.
 
 Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not the delays with which
 routes were computed. The two delays differ if links are updated more often than routes.

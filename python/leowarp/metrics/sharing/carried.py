@@ -185,8 +185,8 @@ class _LastLinks:
         return min(counted, bits + load.pkts * _ROUNDING_NS * highest_bps / 1e9)
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
-        """Bits that a direction can carry at its rate during a flow's life, and its highest rate; infinite if there is
-        no rate limit, or if it cannot be computed."""
+        """Bits that a direction can carry at its rate during a flow's life, and its highest rate; the bits are infinite
+        if there is no rate limit, or if no limit can be computed."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]

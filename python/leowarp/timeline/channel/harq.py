@@ -54,8 +54,8 @@ class Harq:
 
     kind: "incremental" or "chase"
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: Number of data bits of a codeword, which carry one IP packet of at most data_bits / 8
-        bytes; and number of bits of the codeword after encoding with the mother code.
+    data_bits, codeword_bits: Number of data bits in a codeword, and number of its bits after encoding with the mother
+        code. A codeword carries one IP packet of at most data_bits / 8 bytes.
     rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the rate without failures of the
         link in the study that design/lms-harq.md reproduces.
     retransmissions: Maximum number of retransmissions of a codeword.
@@ -64,13 +64,13 @@ class Harq:
     threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio` for "constant"; for
         "by-rate", the value of RATIOS_BY_RATE at the code rate of the bits sent so far.
     rule: "received", "predicted", "statistics" or "equal". Rule by which the receiver determines the number of bits of
-        the next transmission: the missing information divided by the information that one bit is expected to deliver.
-        The expected information per bit depends on the expected power. `received` expects the power of the transmission
-        that was just received. `predicted` expects the power that the channel exceeds with the target probability
-        `retransmission_delay_ns` later, given the power just received. `statistics` expects the power that the channel
-        exceeds with the target probability at any time. Before the first transmission, nothing has been received, so
-        all three rules expect the same power as `statistics`. `equal`: the codeword is divided into equal parts, one
-        per transmission.
+        the next transmission. This number is the missing information, divided by the information that one bit is
+        expected to deliver. The expected information per bit depends on the expected power. `received` expects the
+        power of the transmission that was just received. `predicted` expects the power that the channel exceeds with
+        the target probability `retransmission_delay_ns` later, given the power just received. `statistics` expects the
+        power that the channel exceeds with the target probability at any time. Before the first transmission, nothing
+        has been received, so all three rules expect the same power as `statistics`. `equal`: the codeword is divided
+        into equal parts, one per transmission.
     first_target_ratio, target_ratio: Target probability that a codeword can be decoded after the first transmission,
         and after each later transmission.
     last_sends_rest: The last transmission sends all remaining bits, because a packet is lost if it is not complete
@@ -361,8 +361,8 @@ def _asked(
     # of the last transmission followed the rule, 9.19 % instead of 8.11 % of the packets would be lost at 7 dB
     # (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
-        # Send all remaining bits, although the transmissions of a codeword may then take far more symbols (1.7 to 1.9
-        # times those of first transmissions, in total).
+        # Send all remaining bits, although all transmissions together may then take 1.7 to 1.9 times as many symbols as
+        # first transmissions alone.
         return left
     size = BITS_PER_SYMBOL[harq.modulation]
     if harq.rule == "equal":

@@ -63,8 +63,8 @@ class LandMobile:
         distribution as well. `by-state`: the step in each state is the state's own shortest length, which changes the
         states' shares of the distance.
     frame_m: Length of a step; for `common`, this value replaces the weighted mean.
-    samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. 16:
-        linear interpolation of the diffuse power is off by at most 2 % of its mean.
+    samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. With
+        16 samples, linear interpolation of the diffuse power is off by at most 2 % of its mean.
     """
 
     environment: str = "intermediate-tree-shadowed"

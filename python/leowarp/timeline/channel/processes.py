@@ -63,8 +63,8 @@ def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
 
 
 class Blend:
-    """A parameter of the states as a function of distance: with steps at changes of state if `width_m` is 0, otherwise
-    with slopes of that length.
+    """A parameter of the states as a function of distance. The parameter has steps at changes of state if `width_m` is
+    0, and otherwise slopes of length `width_m`.
 
     The value is the running mean over a window of that width. Half of a slope lies on each side of a change of state,
     and a state shorter than the window blends with both neighbours.

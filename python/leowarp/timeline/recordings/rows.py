@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement as rows of delay and loss for the two directions of a link, as the keys of a scenario's ``[measured]``
-request.
+"""Converts a measurement to rows of delay and loss for the two directions of a link, according to the keys of a
+scenario's ``[measured]``.
 
 The first steps are, in this order: divide round trips, assign lost probes to a direction, repeat the trace, and treat
 gaps. The rows are then resampled and interpolated, and the rows of the return direction are shifted by the forward
