@@ -114,9 +114,9 @@ def rows(path: Path) -> int:
 def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
     """Raise TraceError if tables that are read together would take more memory than allowed once decoded.
 
-    For numbers, the number of values in the footers is enough. For texts it is not: a dictionary may hold one long text
-    that many rows refer to. If the footers do not limit the size of texts, the texts are read in batches, as
-    dictionaries, and their size is added up.
+    For numbers, the number of values in the footers is enough. For texts, this number is not enough: a dictionary may
+    hold one long text that many rows refer to. If the footers do not limit the size of texts, the texts are read in
+    batches, as dictionaries, and their size is added up.
 
     columns: list of str, optional
         Names of the columns that will be read; by default all columns.

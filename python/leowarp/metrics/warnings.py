@@ -134,8 +134,8 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     # limits the flow.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
-    # tcpi_rwnd_limited is cumulative. The result is the sum of its increases between successive samples, if both
-    # samples are outside loss recovery.
+    # tcpi_rwnd_limited is cumulative. The result is the sum of the increases between successive samples that are both
+    # outside loss recovery.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None

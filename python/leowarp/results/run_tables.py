@@ -94,7 +94,7 @@ class RunTables:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The run's scalars (`summary.json`); their names contain the units. If a run that need not be complete has no
-        such file, they are computed, without costs."""
+        such file, the scalars are computed, without costs."""
         if not self._complete and not (self.path / SUMMARY).exists():
             return self.numbers.summary
         return read_summary(self.path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size of a plan: the numbers of what it contains, and upper bounds on the memory and time of a run, before anything is
+"""Size of a plan: the numbers of its parts, and upper bounds on the memory and time of a run, before anything is
 computed.
 
 Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below name the
@@ -225,8 +225,8 @@ def _packets(plan: Plan) -> Part:
 def packets_of(plan: Plan) -> float:
     """Largest number of packets that all hosts send, including ACKs and replies, excluding retransmissions.
 
-    A TCP flow with a size sends that size. All TCP flows of a source without a size are assumed to fill the narrowest
-    link of that source together.
+    A TCP flow with a size sends that size. The TCP flows of a source that have no size are assumed to fill the
+    narrowest link of that source together.
     """
     told, by_source = 0.0, dict[str, float]()
     shaped_bps = likely_rate_bps(plan)

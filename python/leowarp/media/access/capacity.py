@@ -35,8 +35,8 @@ _CUT = 2.0
 def median_bps(access: Access, way: str, seed: int) -> int:
     """Median capacity of the run; with a schedule, the sampled result of a capacity test at the run's time of day.
 
-    With a schedule, it is sampled from a log-normal distribution whose two halves have different widths. Over all
-    hours, half of the tests are above the schedule's median, and the worst and the best of `_TESTS` tests are its
+    With a schedule, the median is sampled from a log-normal distribution whose two halves have different widths. Over
+    all hours, half of the tests are above the schedule's median, and the worst and the best of `_TESTS` tests are its
     minimum and maximum. The time of day shifts the normal deviate by a cosine. Over a day, the shift and the random
     part together have variance 1.
 

@@ -146,8 +146,8 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Payload rate that the path's capacity allows a flow with full segments during its life, and the flow's goodput
-    divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
+    """Payload rate of a flow with full segments that uses the path's capacity completely during its life, and the
+    flow's goodput divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
 
     pair: (str, str). Source and destination of the flow.
     lived: The result of `life(...)` for the flow.

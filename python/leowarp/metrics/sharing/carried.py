@@ -106,7 +106,8 @@ class _Carried:
 
 
 class _LastLinks:
-    """For each destination, the last link directions with a rate limit before it, and the bits that these carried."""
+    """For each destination: the last link directions before it that have a rate limit, and the bits that these
+    directions carried."""
 
     def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
         self._tables, self._links, self._ip_bytes = tables, links, ip_bytes

@@ -19,8 +19,8 @@ _ABOUT_EXTENT = 600
 """The first sentence of an example's comment is looked for in this number of characters, from the beginning of the
 file."""
 _LEAST_ABOUT = 40
-"""Smallest length of the part before a colon, in characters, with which this part alone describes an example. If the
-part before the colon is shorter, the first sentence is used as a whole."""
+"""If the part of the first sentence before a colon has at least this number of characters, this part alone describes
+the example. If the part before the colon is shorter, the first sentence is used as a whole."""
 
 
 @dataclass(frozen=True)

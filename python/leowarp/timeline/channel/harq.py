@@ -148,7 +148,7 @@ class Harq:
     @property
     def _longest_transmission_ns(self) -> int:
         # The first transmission takes one period and has at least data_bits bits. No transmission has more than
-        # codeword_bits bits, so none takes longer than this.
+        # codeword_bits bits, so none takes longer than the result.
         return self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
 
     @property

@@ -32,7 +32,7 @@ class CapacityDescription:
     have no opportunity or several.)
 
     rows: Number of measured rows.
-    interval_ns: Median length of the rows; if quantiles are those of means over 100 ms, 100 ms.
+    interval_ns: Median length of the rows, or 100 ms if the quantiles are those of means over 100 ms.
     zero_ns: Time in which the direction carried nothing. For a packet trace, only gaps longer than `GAP_SPACINGS` times
         the spacing of nearby opportunities count: a steady 3 Mbit/s has one packet per 4 ms, but no gap.
     steps_bps: Quantiles of the absolute change of the rate from one row to the next.

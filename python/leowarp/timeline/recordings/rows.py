@@ -269,7 +269,7 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
 
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
-    """Insert a row after the last sample before each gap, one interval later, from which on every packet is lost."""
+    """Insert a row before each gap, one interval after the last sample; from this row on, every packet is lost."""
     # The sample before the gap holds for one more interval, because the first missing probe would have been sent then.
     at = gaps + 1
     return (
