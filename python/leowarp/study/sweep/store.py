@@ -360,7 +360,7 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
             # A power cut or a full disk interrupted the writing of this last line. `add` had not returned, so the run
             # of this line must be made again.
             continue
-        # An incomplete line may be valid JSON without being a row: for instance, the first digits of a number.
+        # `add` had not returned, so the run of this line is repeated.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
             rows.append(row)
     return rows

@@ -285,8 +285,8 @@ class _Varied:
         """A parameter written as a range. The range becomes a list of values in the unit of the plan's key."""
         known = plan_key(parts)
         if known is None:
-            # A later check of the scenario reports the unknown key, and suggests the most similar valid key. That check
-            # needs only one value, which may be any of the range.
+            # A later check of the scenario reports the unknown key, and suggests the most similar valid key. This check
+            # needs one value; any value of the range will do.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
             given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}
@@ -419,7 +419,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
-    """Which run directories to store; default "none"."""
+    """The value of `[keep] runs`; default "none"."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]
