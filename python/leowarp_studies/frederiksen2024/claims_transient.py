@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the time after a route change (1.6 to 1.11, 1.17, 1.22).
 
-Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes the test with its thresholds;
-the function's docstring explains choices that the thresholds leave open. Most functions use only the changes of
-`evidence.disturbed`, because the effect that the study describes appears only there. The study has figures but defines
-no windows; the windows of 1 s before and 2 or 5 s after a change are leowarp's.
+Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes each test with its thresholds;
+the docstring of the function explains choices that the thresholds do not determine. Most functions use only the changes
+of `evidence.disturbed`, because only these show the effect that the study describes. The study has figures, but does
+not define windows; leowarp chose the windows of 1 s before and 2 or 5 s after a change.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ MS = 1_000_000
 
 # Implements claim 1.6 of frederiksen2024 (figure 6).
 def drops_after_changes(sample: Sample) -> Outcome:
-    """Number of route changes after which some 50 ms bin has less than half of the mean of the second before.
+    """Number of route changes after which at least one 50 ms bin has less than half of the mean goodput in the second
+    before the change.
 
-    In-order goodput stops whenever a packet is missing, so it falls even if a packet is merely late. SACK-aware goodput
-    does not fall when a packet is merely late. Changes without a drop are also counted separately, to distinguish
+    In-order goodput stops whenever a packet is missing, so it falls even if a packet is only late. SACK-aware goodput
+    does not fall if a packet is only late. Changes without a dropped packet are also counted separately, to distinguish
     reordering from loss. A run without route changes shows how often goodput falls for other reasons.
 
-    Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (counts of
-        changes); `unchanging_ratio` (share of instants, 5 s apart, after which the goodput of the control falls as
-        far).
+    Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (numbers of
+        changes); `unchanging_ratio` (in the run without changes, share of instants, 5 s apart, after which goodput
+        falls below half).
     """
     count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
     series_count: dict[str, int] = {}
@@ -47,22 +48,22 @@ def drops_after_changes(sample: Sample) -> Outcome:
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
         series_count[slug] = ev.falls_after(run, "sacked", run.changes["t_ns"])
-        # In-order goodput stops for lost and late packets alike. Nothing was lost at the selected changes, so
-        # reordering causes any fall.
+        # In-order goodput stops both for lost and for late packets. At the changes selected here nothing was lost, so
+        # any fall is caused by reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
-        # `changes` and `recoveries` both contain the instant of each change, so the tables are joined on it.
+        # `changes` and `recoveries` both contain the instant of each change, by which the two tables are joined.
         rows = run.numbers.recoveries[run.numbers.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
         instants_ns = np.arange(ev.SKIP_NS, control.end_ns - 2000 * MS, 5000 * MS)
-        # Even in a trial, a control is much longer than 15 s. Without instants, the changes cannot be compared with
-        # anything.
+        # Even in a trial, the control run is much longer than 15 s. Without such instants, there would be nothing with
+        # which the changes can be compared.
         still[slug] = ev.falls_after(control, "in_order", instants_ns) / max(len(instants_ns), 1)
     parts = {}
     for slug in ALGORITHMS:
         fell = count["50 %"][slug]
-        # "Periodic" and "some" are taken to mean repeatedly, and more often than by chance: unrelated falls also follow
-        # changes.
+        # "Periodic" and "some" are taken to mean repeatedly and more often than by chance, because some unrelated falls
+        # happen to follow changes.
         parts[f"{slug} again and again"] = fell >= max(2, 0.1 * changes[slug])
         parts[f"{slug} by changes"] = fell > 2 * still[slug] * changes[slug]
         parts[f"{slug} without a drop"] = without_loss[slug] >= 1
@@ -93,13 +94,13 @@ def window_growth(sample: Sample) -> Outcome:
     """Median growth of the congestion window after changes with late packets, in packets/s, by algorithm.
 
     Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC as a function of time (RFC 9438, 4.2), and BBR with
-    its estimate of the bandwidth. The comparison therefore uses the slope over seconds.
+    its estimate of the bandwidth. The comparison therefore uses the growth over some seconds.
 
-    Returns: Numbers: `growth_pkts_per_s` by run. The verdict's cause lists the median of the lowest window after
-        changes with late packets, in packets.
+    Returns: Numbers: `growth_pkts_per_s` by run. To explain the verdict, the lowest window after changes with late
+        packets is listed, as a median in packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
-    # If one algorithm has no such change, the three algorithms cannot be compared.
+    # If one algorithm has no change with late packets, the algorithms cannot be compared.
     if any(np.isnan(value) for value in growth.values()):
         return NONE_TO_TEST
     parts = {slug: growth[slug] > growth["reno"] for slug in ("cubic", "bbr")}
@@ -116,7 +117,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     the time of the first retransmission.
 
     Ten retransmissions count as a spike, because any loss causes one or two. The verdict is "partly" if the spike or
-    the fall occurs without the delay of one second. `_gap_text` explains why a sender would react sooner.
+    the fall occurs, but not a second later. `_gap_text` explains why a sender would react sooner than after a second.
 
     Returns: Numbers by run: `changes`, `spike_ratio`, `fall_ratio` (shares of the changes), `first_retransmission_s`,
         `window_fell_s` (medians, seconds after the change).
