@@ -81,7 +81,8 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
         # If the constellation has only one pattern, the names contain no shell number.
         shells: Walker | Shells = Shells(shells=patterns) if constellation.shells else patterns[0]
         return Ephemeris(orbits=shells, names=shells.names, stations=stations)
-    # Imported here, because SGP4 and the formats of elements take a fiftieth of a short run without them.
+    # Imported here, because importing SGP4 and the formats of elements would take a fiftieth of the time of a short run
+    # that does not need them.
     from leowarp.ephemeris.places import places_of
     from leowarp.ephemeris.selection import selected
 

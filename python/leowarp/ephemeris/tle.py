@@ -205,7 +205,7 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
     # The columns between fields must be blank. If one has a digit, a number is too long or the line is shifted.
     for (_, last, meaning, _), (first, *_) in pairwise(layout):
         between = line[last : first - 1]
-        if between.strip() and (which, last) != (1, 7):  # between catalogue number and designator is the classification
+        if between.strip() and (which, last) != (1, 7):  # the classification is between catalogue number and designator
             raise ScenarioError(
                 f"{path}:{number}: column {last + 1} of line {which} of a TLE, behind the {meaning}, is blank, not "
                 f"{between!r}",

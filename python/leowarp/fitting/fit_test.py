@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits of recordings with known parameters. design/fit-coverage.py repeats the fits with a hundred seeds of each
-kind."""
+"""Fits of simulated recordings whose parameters are known. design/fit-coverage.py repeats the fits with a hundred seeds
+of each kind."""
 
 import dataclasses
 from collections import Counter
@@ -44,11 +44,13 @@ def transfer(rate_bps: float, seconds: int = 120, retransmissions: float = float
 @pytest.mark.parametrize("name", KINDS)
 def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_intervals(name):
     truth, found = truths(KINDS[name]), estimates_of(name, 1)
-    # Uplink and downlink loss are each half of the same round-trip loss, so one interval stands for both.
+    # Uplink and downlink loss are both estimated as half of the round-trip loss, so only one of the two intervals is
+    # tested.
     del found["residual_loss_up"]
     outside = {key: found[key] for key in found if not found[key][1] <= truth[key] <= found[key][2]}
-    # At least one of a dozen 99 % intervals misses the true value in one of nine fits. The test therefore guards the
-    # estimators, and does not measure their coverage (`design/fit-coverage.py` does).
+    # In one of nine fits, at least one of a dozen 99 % intervals misses the true value. The test therefore detects
+    # broken estimators, but does not measure how often their intervals contain the true value
+    # (`design/fit-coverage.py` does).
     assert len(outside) <= 1, outside
     assert {"jitter_up", "base_kept", "base_rtts, median", "residual_loss", "outage_share"} <= found.keys()
 
@@ -65,8 +67,8 @@ def test_intervals_hold_as_often_as_they_say(name):
             told[key] += 1
             missed[key] += not low <= truth[key] <= high
     del told["residual_loss_up"], missed["residual_loss_up"]
-    # If intervals held in 95 of 100 recordings only, a key would miss more often than this in 1 of 10,000 cases, and
-    # any of the keys in 1 of 1,000.
+    # If intervals contained the true value in 95 of 100 recordings only, a given key would exceed this number of misses
+    # in 1 of 10,000 cases, and some key in 1 of 1,000.
     assert {key: count for key, count in missed.items() if count > binom.ppf(0.9999, told[key], 0.05)} == {}
     assert missed.total() <= binom.ppf(0.999, told.total(), 0.05)
 

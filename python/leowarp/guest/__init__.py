@@ -51,8 +51,8 @@ def run(
     """Run `plan` in a guest on `timeline` and return the guest's result. The function calls `put_input`, then `drive`.
 
     timeline: Columns of `leowarp.timeline.schema`.
-    run_dir: Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes.
-        The guest's console output remains in `guest-console.txt` of the run directory.
+    run_dir: Run directory. The guest works in its subdirectory `.guest` (with `in/` and `out/`), which
+        `GuestResult.discard` removes. The guest's console output remains in `guest-console.txt` of the run directory.
     Raises ScenarioError, HostError, GuestError for the same reasons as `put_input` and `drive`.
     """
     directory = run_dir / GUEST

@@ -26,7 +26,8 @@ thousands of marks is larger than a PNG."""
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""A figure that is narrower than this width is placed beside another figure; one column of a paper is narrower."""
+"""A figure that is narrower than this width is placed beside another figure; figures as wide as one column of a paper
+are narrower."""
 
 
 def page(title: str, body: str) -> str:

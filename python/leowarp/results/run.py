@@ -47,7 +47,8 @@ class Run(RunTables):
         If the directory is not a run, or if the run is marked as incomplete; the message gives the reason.
     """
 
-    # The chosen flow is the only value that is not in `__dict__`, which all values of one run share (`of_flow`).
+    # The chosen flow is the only value that is not in `__dict__`, because all objects of one run share their `__dict__`
+    # (`of_flow`).
     __slots__ = ("_chosen_flow",)
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
@@ -62,8 +63,8 @@ class Run(RunTables):
     def of_flow(self, flow: int | str) -> Run:
         """The same run with a flow chosen: figures show only this flow. Tables have all flows."""
         found = object.__new__(Run)
-        # All flows share the values that one of them has read or computed. Otherwise each of 2,000 flows would have a
-        # list of 2,000 names.
+        # The objects of all flows share the values that one of them has read or computed. Otherwise each of 2,000 flows
+        # would have a list of 2,000 names.
         found.__dict__ = self.__dict__
         found._chosen_flow = self.flow_number(flow)
         return found
@@ -414,5 +415,6 @@ def inline(runs: Sequence[Run]) -> str:
 
 
 def _later(room: str) -> Any:
-    """A room above this one. Its name is a text, because figures import `Run` and are needed only when one is drawn."""
+    """The package `leowarp.<room>`, imported when it is needed. An import at the top of this module would be circular,
+    because figures import `Run`."""
     return importlib.import_module(f"leowarp.{room}")

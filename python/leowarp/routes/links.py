@@ -211,8 +211,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Number of earlier links in an ordered list that share end a of each link, and number of those that share end b;
-    shape (m, 2)."""
+    """For each link of an ordered list: number of earlier links that share its end a, and number of earlier links that
+    share its end b; shape (m, 2)."""
     ends = np.column_stack([a, b]).ravel()
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(ends.max() + 1))

@@ -189,7 +189,7 @@ def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
     """The paths that packets take if nodes forward by destination only.
 
     By the tie rule, two paths to one destination may leave a common node over different links. But a node has only one
-    next hop for each destination; it is that of the first path in `paths`. At each step, the cost to the destination
+    next hop for each destination: the next hop of the first path in `paths`. At each step, the cost to the destination
     falls by the link's cost minus the tolerance, so packets arrive.
     """
     # destination -> node -> next hop

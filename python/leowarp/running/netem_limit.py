@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
-    """A list with one warning, which names the limit, if the small packets of UDP and ping flows may exceed it;
-    otherwise an empty list.
+    """If the small packets of UDP and ping flows may exceed the limit: a list with one warning, which names the limit.
+    Otherwise an empty list.
 
     events: Timeline of the plan.
     """

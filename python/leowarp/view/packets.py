@@ -110,8 +110,8 @@ def _within(
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Packets sent within the spans, and for each span the interval in which all packets in flight are included.
 
-    At the begin of a span, packets that were sent before it are not included. The interval therefore begins one largest
-    delay later, when all of these packets must have arrived.
+    Packets that were sent before a span, and arrive within it, are not included. The interval therefore begins one
+    largest delay later, when all of these packets must have arrived.
 
     rows, sent_ns: int arrays of shape (n,). Rows of `packets` that may be selected, sorted by sending time, and the
         sending times of these rows.

@@ -15,7 +15,7 @@ IN_VAIN_RATIO = 0.01
 NINE_TENTHS = 0.9
 UNHEARD_SPREAD = 0.2
 """Allowed relative difference between two counts: packets that a receiver discarded, and packets that arrived beyond
-its window."""
+the receiver's window."""
 
 
 # Implements claim 6.1 of programs (packets are conserved).

@@ -195,7 +195,7 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
         ``threshold_bits`` (None if the threshold depends on the rate of the code).
     """
     harq = harq_of(channel.mobile)
-    # The rate is that of symbols, that is bits divided by bits per symbol, per codeword period. A radio band must carry
+    # The rate is the number of symbols (bits divided by bits per symbol) per codeword period. A radio band must carry
     # this rate even if no codeword is retransmitted.
     symbols = channel.realisation.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"

@@ -45,8 +45,8 @@ def measurements(
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
-        # A directory is a run and a .toml file is a scenario, so the option --format does not apply to them; no
-        # measurement format uses either.
+        # A directory is a run, and a .toml file is a scenario. The option --format does not apply to them, because no
+        # format of measurements uses either of them.
         return [_of_plan(plan_of(path, settings), str(path))]
     # A file may contain only a capacity, for example a Mahimahi trace or a table of rates.
     kind = capacity_format_of(path) if format == "auto" and columns is None else None
@@ -317,7 +317,7 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
-    """The quantiles `shares` of a rate, as text in Mbit/s; "none" if there are no values, as for the changes of a
+    """Quantiles of a rate at the `shares`, as text in Mbit/s; "none" if there are no values, as for the changes of a
     constant capacity."""
     return (
         ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"

@@ -324,5 +324,5 @@ def test_descriptors_that_accepted_clients_will_need_are_kept_for_them(session):
             writer.close()
         await made.all_free()
 
-    # A silent client opens only one socket; the free descriptors are fewer only by the reserved ones.
+    # Each silent client has one open socket, so `owed` is also the number of open sockets.
     session(work, free=lambda: RESERVE + 20 - accepted[0].owed)

@@ -20,7 +20,7 @@ MIB = 1 << 20
 # The margin is for the kernel program, its page tables and the gap that execve may leave before its heap (measured: up
 # to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
-# Space for the console, capture buffers and the records of a short run. A long run writes more records; it reports a
+# Space for the console, capture buffers and the records of a short run. A long run writes more records, and reports a
 # full disk itself.
 DISK_NEEDED_BYTES = 64 * MIB
 
@@ -69,8 +69,8 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
     """
     tried = []
     named = os.environ.get("TMPDIR")
-    # The user's choice comes first, then file systems in memory. The kernel eventually writes each touched page to a
-    # file system on a disk, which is slow.
+    # The user's choice comes first, then file systems in memory. On a disk's file system, the kernel eventually writes
+    # each touched page, and this is slow.
     candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
     for directory in dict.fromkeys(candidates):
         why_not = _why_not_for_memory(directory, memory_bytes)

@@ -245,7 +245,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
         "seed": plan.run.seed,
-        # The agent always waits until its captures have delivered all packets; 0 means no longer wait.
+        # The agent always waits until its captures have delivered all packets; 0 adds no further wait.
         "drain_ns": 0,
         "ends": plan.run.ends,
         "linger_ns": plan.run.linger_ns,

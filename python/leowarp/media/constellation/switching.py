@@ -3,9 +3,9 @@
 (``routing.update = "staggered"``).
 
 The nodes of the forward path come first, each after the previous node has switched, then the nodes of the return path.
-A node whose entry does not change takes the same time, because the program that installs routes writes every entry. The
-study's emulator likewise calls one ``podman exec ... ip route replace`` after another, forward path first (main.go at
-34e333e).
+A node whose entry does not change takes as long as any other node, because the program that installs routes writes
+every entry. The study's emulator likewise calls one ``podman exec ... ip route replace`` after another, forward path
+first (main.go at 34e333e).
 """
 
 from __future__ import annotations
