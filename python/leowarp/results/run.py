@@ -305,7 +305,7 @@ class Run(RunTables):
         effects.
 
         Columns are `leowarp.metrics.CHANGE_COLUMNS`. The table is computed on the first call, which takes about a
-            second for a run of a minute.
+        second for a run of a minute.
         """
         # A copy is returned: the frame is cached, and a caller's changes must not affect other callers.
         return self.numbers.route_changes.copy()

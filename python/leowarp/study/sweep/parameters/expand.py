@@ -128,7 +128,7 @@ def expand(study: StudyFile) -> list[PlannedRun]:
         and so on. If the study is stopped early, all combinations therefore have results for the first seeds.
     Raises ScenarioError if a combination is not a valid plan, if two combinations have the same plan, or if no
     combination is left. The error names the
-        file, the line, the key and the combination.
+    file, the line, the key and the combination.
     """
     _refuse_too_many(study)
     combinations: list[Combination] = []
