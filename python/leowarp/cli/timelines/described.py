@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.flownames import FlowKey, named
 from leowarp.cli.results.look_verbs import plan_of
+from leowarp.scenario import Plan
 from leowarp.scenario.schema import Access, Measured
 from leowarp.timeline.recordings import Description, Measurement, read, read_capacity
 from leowarp.timeline.recordings.formats.files import capacity_format_of
@@ -20,9 +21,6 @@ from leowarp.timeline.recordings.losses import Loss
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.planned import measurement_of, wall_ns_of
 from leowarp.timeline.recordings.transfer import TransferDescription
-
-if TYPE_CHECKING:
-    from leowarp.scenario import Plan
 
 
 def measurements(

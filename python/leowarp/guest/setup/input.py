@@ -8,7 +8,7 @@ import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,10 @@ from leowarp.guest.setup.directions import Directions
 from leowarp.guest.setup.forwarding import forwarding
 from leowarp.guest.setup.network import HOSTS_PER_BLOCK, Network, numbers_of
 from leowarp.guest.setup.notices import false_notices
+from leowarp.scenario import Plan
 from leowarp.scenario.workload.mptcp import further_interfaces
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
 from leowarp.timeline.metadata import TimelineMetadata
-
-if TYPE_CHECKING:
-    from leowarp.scenario import Plan
 
 # A record of `events.bin` has 32 bytes, without padding. `crates/timeline` reads the same layout, and a test compares
 # both definitions.

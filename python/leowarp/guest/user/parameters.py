@@ -14,14 +14,11 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from leowarp.base.errors import ScenarioError
 from leowarp.guest.machine.elf import Elf
+from leowarp.scenario import Plan
 from leowarp.scenario.text.problems import nearest
-
-if TYPE_CHECKING:
-    from leowarp.scenario import Plan
 
 # Fields of struct kernel_param: name, module, operations; permissions, level, flags; argument.
 _PARAM_BYTES, _OPERATIONS_AT, _PERMISSIONS_AT, _ARGUMENT_AT = 40, 16, 24, 32
