@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: its own sessions, sessions on other TCPs, runs for window growth alone, and sessions with one
-changed assumption.
+"""Runs of the study: its own sessions, sessions with other TCPs, runs that only show window growth, and sessions with
+one changed assumption.
 
-Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes these studies.
+Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of these
+studies, and can resume them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
 SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
 """SNRs of the study: 7 to 13 dB."""
 FEW_SNRS_DB = (7, 10, 13)
-"""SNRs of the runs on other TCPs, and of a quick reproduction."""
+"""SNRs in dB of the runs with other TCPs, and of a quick reproduction."""
 
 SEEDS, QUICK_SEEDS = 5, 2
 PROFILE_SEEDS, ASSUMPTION_SEEDS = 3, 2
@@ -29,7 +30,7 @@ DURATION_S, GROWTH_S = 600, 60
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
 """Linux's algorithms with one change: the window grows with each ACK, as in ns-2's Reno, instead of with each
-acknowledged segment. The changed algorithms are kernel modules, which come with leowarp as examples."""
+acknowledged segment. They are kernel modules, which come with leowarp as examples."""
 
 LABELS = {
     "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
@@ -37,7 +38,8 @@ LABELS = {
 }  # fmt: skip
 
 ON, OFF, ADAPTIVE = "on", "off", "adaptive"
-"""Settings of delayed ACKs: an ACK after every second segment or after 40 ms; no delay; Linux's default."""
+"""Settings of delayed ACKs: `ON` sends an ACK after every second segment or after 40 ms; `OFF` does not delay ACKs;
+`ADAPTIVE` is Linux's default."""
 
 STUDY_PROFILE = "newreno"
 OTHER_TCPS = (
@@ -56,19 +58,19 @@ RTO_FLOOR = {"net.ipv4.tcp_rto_min_us": "1000"}
 200 ms. The RTO is then SRTT plus four times RTTVAR, as in the study."""
 
 DEEP = "20000 pkts"
-"""Queue of the group `growth`, which is so long that it never overflows."""
+"""Queue of the group `growth`, which is long enough never to overflow."""
 
 ASSUMPTION_SNR_DB = 10
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """An assumption: a value that the study does not state.
+    """An assumption: a value that the study does not give.
 
     name, label: Name in runs, and label in figures.
     key: Dotted key of the scenario.
     default: Value in all other runs.
-    others: Further values that are tried, one at a time.
+    others: Further values, which are tried one at a time.
     why: Reason for the default; design/lms-harq.md has more.
     """
 
@@ -80,17 +82,18 @@ class Assumption:
     why: str
 
 
-# Reasons for the defaults, and how results depend on them: design/lms-harq.md.
+# design/lms-harq.md has the reasons for the defaults, and how results depend on them.
 ASSUMPTIONS = (
-    # The default is a car on a road between trees. At 60 km/h the car moves by 1 m in the 60 ms of three
-    # retransmissions, so all three may be within the same fade.
+    # The default is the speed of a car on a road between trees. At 60 km/h, the car moves by 1 m in the 60 ms of three
+    # retransmissions, so all three may meet the same fade.
     Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
                "a car; how many looks at the fading three retransmissions get hangs on it"),
-    # Perez-Fontan's tables were measured in the S band. At 2.2 GHz, the multipath changes over half a wavelength, 7 cm.
+    # Perez-Fontan's tables are measurements in the S band. At 2.2 GHz, the multipath fading changes over half a
+    # wavelength, which is 7 cm.
     Assumption("carrier", "carrier", "mobile.carrier", "2.2 GHz", ("1.5 GHz", "4 GHz"),
                "the tables are of S band; the multipath's pace hangs on it"),
-    # Before the first transmission the channel is unknown. A probability of one half favours neither a short delay nor
-    # few symbols (design/lms-harq.md).
+    # Before the first transmission, the sender does not know the state of the channel. A probability of one half is a
+    # compromise between a short delay and few symbols (design/lms-harq.md).
     Assumption("first_target", "first transmission decodes with", "mobile.first_target", "50 %", ("10 %", "90 %"),
                "which bits the first transmission has: in adaptive HARQ, those that decode with this probability"),
     # In a Monte Carlo simulation of the code at low rates, half of the codewords are decoded with 1.13 to 1.14 times
