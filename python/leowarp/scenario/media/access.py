@@ -524,7 +524,7 @@ def quantiles_ns(texts: Sequence[str]) -> list[int]:
     Raises
     ------
     ScenarioError
-        If a quantile is not a time from 0 s to 10 s, if they decrease, or if there is only one.
+        If a quantile is not a time from 0 s to 10 s, if the quantiles decrease, or if there is only one quantile.
     """
     values_ns = [int(units.TIME.parse(each)) for each in texts]
     if any(not 0 <= each <= 10 * 10**9 for each in values_ns):
