@@ -158,7 +158,7 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """Problems of a cache entry as from `faults`, and files of the entry that are not in its list.
+    """Problems of a cache entry: those that `faults` finds, and files of the entry that are not in its list.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """

@@ -69,7 +69,7 @@ class Commands:
 class Code:
     """Code that would run if a plan runs.
 
-    path: A program, a source file, or a directory: a kernel tree.
+    path: A program, a source file, or the directory of a kernel tree.
     named_in: The file that names the code; None if the user typed the name or passed it in a call.
     commands: Commands of a flow of kind program, with all their files; `path` is then the client's program. None for
         other code.
