@@ -269,5 +269,5 @@ def demand_own(directory: Path) -> None:
             f"looking for what you trust: {directory} is not a directory that only you can write to",
             hint=f"take it away, or: chmod 700 {directory}",
         )
-    # Anyone who can replace a directory above this one can replace the record.
+    # Anyone who can replace a directory above `directory` can replace the record of decisions.
     ownership.demand_own(directory, "looking for what you trust", "let only yourself write there (chmod go-w)")
