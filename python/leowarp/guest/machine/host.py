@@ -194,7 +194,7 @@ def tool(name: str, package: str, directories: str | None = None) -> Check:
 
 
 def apt(packages: list[str]) -> str:
-    """The command that installs Debian packages.
+    """The command that installs Debian packages. It begins with `sudo` unless the user is root.
 
     packages: Names of the packages.
     """
