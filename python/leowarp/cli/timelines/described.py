@@ -298,7 +298,7 @@ def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
 def as_json(description: Description) -> dict[str, Any]:
     """A description as a JSON object; keys of quantiles are percentages."""
     document = dataclasses.asdict(description)
-    # These values are properties that are computed from fields, and `asdict` returns only fields.
+    # The values that are added here are computed from fields, and `asdict` returns only fields.
     document["loss"] |= {
         name: getattr(description.loss, name)
         for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")

@@ -349,7 +349,7 @@ def modules(plan: "Plan") -> list[dict[str, Any]]:
     """The kernel modules of a plan, as entries of the setup. Modules from the user's files come first, then modules of
     the guest kernel.
 
-    An entry names the user's module as `put_modules` names its copy in the guest's `in/`.
+    An entry for the user's module has the name that `put_modules` gives the module's copy in the guest's `in/`.
     """
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [

@@ -50,7 +50,7 @@ class Parameter:
     """One parameter of a module.
 
     type: The type as `module_param` names it; None: the module's own functions read it, and the values that they accept
-        is unknown.
+        are unknown.
     permissions: File permissions of the parameter in /sys; 0 means that /sys has no file for the parameter.
     most: Maximum number of elements of an array; None if the parameter is not an array.
     """
