@@ -43,11 +43,11 @@ The numbers of retransmitted packets and of spurious retransmissions come from t
 def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     """Select and rename the columns of the study engine's rows; failed runs are dropped.
 
-    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and the columns in `COLUMNS`. Three
-        further columns
-    are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link, divided by packets that the
-    link transmitted), `late_ratio` (packets overtaken on their way, per packet sent). `spurious_of_retransmitted_ratio`
-    and `link_of_lost_ratio` are shares; they are nan if nothing was retransmitted or lost.
+    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and the columns in `COLUMNS`.
+        Three further columns are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link,
+        divided by packets that the link transmitted), `late_ratio` (packets overtaken on the path, per packet sent).
+        `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; they are nan if nothing was retransmitted
+        or lost.
 
     Raises TraceError if a column is missing because an older version of leowarp made the runs.
     """
