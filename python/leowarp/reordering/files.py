@@ -82,7 +82,7 @@ class Survey:
     ----------
     flows : list of Flow
         Flows in the order of their first packets.
-    counts : dict that str to int
+    counts : dict of str to int
         Other content of the capture, with the number of packets of each kind.
     skipped : list of Skip
         Packets of the capture that were not read, with the reasons.
