@@ -60,10 +60,8 @@ def read_table(
 ) -> pa.Table:  # fmt: skip
     """Read a table.
 
-    columns, filters
-        As in `pyarrow.parquet.read_table`.
-    hint: str
-        What the user should do if the table cannot be read.
+    columns, filters: As in `pyarrow.parquet.read_table`.
+    hint: What the user should do if the table cannot be read.
     is_bounded: Whether `refuse_large` has already checked the size of the table.
     Raises TraceError if the file is missing, not a regular file, not Parquet, truncated, or too large (`refuse_large`).
     """
@@ -118,12 +116,9 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
     hold one long text that many rows refer to. If the footers do not limit the size of texts, the texts are read in
     batches, as dictionaries, and their size is added up.
 
-    columns: list of str, optional
-        Names of the columns that will be read; by default all columns.
-    hint: str
-        What the user should do if a table cannot be read.
-    Raises TraceError
-        If the tables are too large; also for the same reasons as `read_table`.
+    columns: Names of the columns that will be read; by default all columns.
+    hint: What the user should do if a table cannot be read.
+    Raises TraceError if the tables are too large; also for the same reasons as `read_table`.
     Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
     sizes = []

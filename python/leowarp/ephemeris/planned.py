@@ -68,8 +68,7 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     """Positions of all nodes of a plan; None for a plan without a constellation.
 
     Raises ScenarioError if the file of elements cannot be read or is malformed, or if SGP4 cannot propagate one of its
-    satellites.
-        Also raised if the plan has a +Grid, but planes and slots of the satellites cannot be found.
+    satellites. Also raised if the plan has a +Grid, but planes and slots of the satellites cannot be found.
     """
     constellation = plan.constellation
     if constellation is None:

@@ -138,7 +138,7 @@ def check_theory(where: str, ephemeris_type: str) -> None:
 
     where: Beginning of the message: file, line, field and satellite.
     ephemeris_type: The type, as text from the file.
-    Raises ScenarioError if the type means another theory.
+    Raises ScenarioError if the type is that of another theory, such as SGP4-XP.
     """
     if ephemeris_type.isascii() and ephemeris_type.isdigit() and int(ephemeris_type) in (0, 2):
         return
@@ -153,7 +153,7 @@ def check_theory(where: str, ephemeris_type: str) -> None:
 def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
     """A remark if the epoch is on day 366 of a year that has 365 days; otherwise "".
 
-    Raises ScenarioError if the day is outside the year by more.
+    Raises ScenarioError if the year has no such day, except for day 366.
     """
     two_digits, day = int(line[18:20]), float(line[20:32])
     # Years 57 to 99 are 1957 to 1999, as in SGP4: the first satellite, Sputnik, was launched in 1957.

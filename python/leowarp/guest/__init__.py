@@ -32,8 +32,8 @@ _LIVE = ("Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of",
 
 
 def __getattr__(name: str) -> Any:
-    # These names are imported only on first use, because sockets and asyncio take time to import and only one verb
-    # needs them.
+    # The names of live mode are imported only on first use, because sockets and asyncio take time to import and only
+    # one verb needs them.
     if name not in _LIVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from leowarp.guest import live

@@ -191,7 +191,7 @@ class Reading:
     flows : list of Flow
         Flows of a capture.
     counts : dict
-        Packets of the capture that belong to no flow, with the number of packets of each kind.
+        Number of packets of each kind in the capture, including packets that belong to no flow.
     skipped : list of Skip
         Packets of a capture that were not read. The most frequent reason comes first.
     captured_at : CapturedAt or None

@@ -34,8 +34,7 @@ def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
     """Times in ns as an int64 array of shape (n,); the result for None is None. `datetime64` arrays are converted.
 
     Raises TraceError if a time is missing, is not whole, or does not fit into 64 bits. Negative times are allowed,
-    because only
-        differences between times matter.
+        because only differences between times matter.
     """
     if values is None:
         return None

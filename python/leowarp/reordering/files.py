@@ -82,7 +82,7 @@ class Survey:
     ----------
     flows : list of Flow
         Flows in the order of their first packets.
-    Packets of the capture that belong to no flow, with the number of packets of each kind.
+    counts : dict of str to int
         Other content of the capture, with the number of packets of each kind.
     skipped : list of Skip
         Packets of the capture that were not read, with the reasons.
@@ -106,7 +106,7 @@ class Measured:
     flow : Flow or None
         The measured flow of a capture; None for other formats.
     counts : dict of str to int
-        Packets of the capture that belong to no flow, with the number of packets of each kind.
+        Number of packets of each kind in the capture, including packets that belong to no flow.
     notes : list of str
         Warnings about the result.
     skipped : list of Skip

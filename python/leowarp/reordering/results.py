@@ -119,8 +119,8 @@ class NReordering:
     n : int32 array of shape (m,)
         Values of n, from 1.
     pkts : uint64 array of shape (m,)
-        Number of packets that are n-reordered, for each n. The number for n = 3 corresponds to TCP's three duplicate
-        acknowledgements.
+        Number of packets that are n-reordered, for each n; it does not increase with n. The number for n = 3
+        corresponds to TCP's three duplicate acknowledgements.
     received_pkts : int
         Number of packets received.
     """

@@ -33,9 +33,10 @@ are narrower."""
 def page(title: str, body: str) -> str:
     """HTML of a complete document.
 
-    title: Title of the window; the function escapes it.
     The document contains its style sheet, and loads nothing, so the file can be sent by mail. A browser executes only
-        scripts from `own_script` on it.
+    scripts from `own_script` on it.
+
+    title: Title of the window; the function escapes it.
     """
     return (
         "<!DOCTYPE html>\n"

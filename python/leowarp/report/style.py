@@ -234,7 +234,7 @@ def format_of(file: Path, option: str) -> str:
     """The format of a figure's file, from the file's suffix.
 
     option: The command-line option that the message names, with which the user chose the file.
-    Returns: {"svg", "pdf", "png"}
+    Returns: "svg", "pdf" or "png".
     Raises ScenarioError if the format is none of `FORMATS`.
     """
     kind = file.suffix.lstrip(".").lower()

@@ -11,8 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from leowarp.base import plainfiles
 from leowarp.base.errors import TraceError
 from leowarp.base.flownames import FlowKey, flow_names
@@ -21,6 +19,7 @@ from leowarp.results.framed import FramedPage
 from leowarp.results.run_tables import RunTables
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
 
@@ -171,6 +170,8 @@ class Run(RunTables):
 
     def _steady_capacity_bps(self) -> float | None:
         """Payload rate of the main flow's path, from the timeline; None if it changes."""
+        import numpy as np
+
         from leowarp import metrics
 
         ends, network = self.observed_plan.flows[self.main_flow], self.plan.network
@@ -305,7 +306,7 @@ class Run(RunTables):
         effects.
 
         Columns are `leowarp.metrics.CHANGE_COLUMNS`. The table is computed on the first call, which takes about a
-            second for a run of a minute.
+        second for a run of a minute.
         """
         # A copy is returned: the frame is cached, and a caller's changes must not affect other callers.
         return self.numbers.route_changes.copy()

@@ -125,7 +125,8 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     `below` holds the resolved paths of the files that extend this one. A file that extends one of them would extend
     itself, which is an error.
 
-    Raises ScenarioError if the file extends itself or a missing file, or if a run's plan extends anything.
+    Raises ScenarioError if the file extends itself or a file that does not exist, or if a run's plan extends another
+    file.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))

@@ -63,7 +63,8 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     # shows no packets, because any part of them would be arbitrary.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, run.end_ns)
-        # The time shown is the same for all changes, so that a reader can compare them.
+        # The time that is shown before and after a change is the same for all changes, so that a reader can compare
+        # them.
         kept, begins, ends = _within(tables.packets, rows, sent_ns, begins, ends)
         table = _columns(run, kept.assign(path_id=path_id.iloc[kept.index]))
         # Only the size of times and flags is computed, because the other columns are long sequences of equal values and

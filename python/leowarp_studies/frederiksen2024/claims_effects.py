@@ -44,9 +44,8 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
     """Share of the damage by route changes that remains if the network keeps the order at the same changes.
 
     The damage is measured in two ways: as goodput that is missing relative to the run without route changes, and as
-        falls of the
-    sending rate after changes. A small value counts as no damage: a shortfall under 1 % is within the difference
-    between two runs (claim 1.2), and a single fall may be chance.
+    falls of the sending rate after changes. A small value counts as no damage: a shortfall under 1 % is within the
+    difference between two runs (claim 1.2), and a single fall may be chance.
 
     Returns: Numbers by run: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more goodput than without changes);
         `falls`, `ordered_falls`, `changes`.

@@ -57,8 +57,8 @@ def path_delay_span(sample: Sample) -> Outcome:
 def reno_suffers_most(sample: Sample) -> Outcome:
     """Mean goodput of the three algorithms, with and without route changes; and goodput that is missing after changes.
 
-    The mean alone does not show whether route changes or overflowing queues reduce goodput. Two comparisons show the
-    part of route changes: with the control run, which has no changes; and with the second before each change.
+    The mean alone does not show whether route changes or overflowing queues reduce goodput. Two comparisons show
+    the effect of route changes: with the control run, which has no changes; and with the second before each change.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
         to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).

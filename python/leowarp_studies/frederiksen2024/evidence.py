@@ -246,9 +246,8 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
     """Number of bins with low in-order goodput ("dips") after 10 s, by the event that preceded them.
 
     There are three causes. "overflow": a data packet was dropped in the second before the bin. "route change": no
-        packet was
-    dropped, but the route changed in the 2 s before. "other": neither happened; for example, BBR reduces its rate to
-    probe for the smallest RTT.
+    packet was dropped, but the route changed in the 2 s before the bin. "other": neither happened; for example, BBR
+    reduces its rate to probe for the smallest RTT.
 
     share_of_median: 0 to 1. A bin is a dip if its goodput is below this share of the median over all bins.
     Returns: Bins by cause; their sum is the number of dips.

@@ -35,7 +35,7 @@ QUEUE, LOSS = 1, 2
 
 KINDS = ("queue", "handover", "isolated", "other")
 """Kinds of loss: at a full queue (or by the AQM); on the link near a reconfiguration; on the link at another time; and
-"other", which means on a link that was down or at an unknown place."""
+"other". The last kind means a link that was down, or an unknown place."""
 
 NO_LOSS = "none"
 """Kind of a cut without a loss before it: an ECN mark caused the cut, or HyStart ended slow start."""

@@ -105,7 +105,8 @@ def demo(
         # The order is from the oldest to the newest algorithm, as in README's table.
         for name in ("reno", "cubic", "bbr")
     ]
-    # Each run is a process of its own, so the image is built before, to show its progress only once.
+    # The image is built before the runs, each of which is a separate process, so that the build's progress is shown
+    # only once.
     image = built_image(kernel or "default")
     todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:

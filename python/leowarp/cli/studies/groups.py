@@ -33,8 +33,8 @@ class FileOrVerb(TyperGroup):
 
     def _with_verb(self, args: list[str]) -> list[str]:
         """The words with the default verb in front, if they do not begin with a verb."""
-        # The context's setting for extra arguments is not used: while the group itself is looked up, the context is the
-        # parent's.
+        # While the group itself is looked up, the context is that of its parent, so the context's setting for extra
+        # arguments cannot be used here.
         is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
         return args if is_verb else [self.default, *args]
 

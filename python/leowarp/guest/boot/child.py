@@ -84,7 +84,7 @@ class Child:
             words = [*launcher.end().splitlines(), *output.read_text(errors="replace").splitlines()]
             raise HostError(f"starting {command[0]}: {words[-1] if words else 'no word of the launcher'}")
         self.pid = int(told)
-        # This descriptor becomes readable when the process has ended, so select can wait for the end without polling or
+        # The pidfd becomes readable when the process has ended, so select can wait for the end without polling or
         # reaping.
         self._ended = os.pidfd_open(self.pid)
 

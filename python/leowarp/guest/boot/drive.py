@@ -127,7 +127,8 @@ def drive(
     console: File for everything that the guest prints.
     duration_ns, seed, memory_bytes: Values of the plan.
     patience: Limits of time after which the guest counts as stuck.
-    consoles: Host ends of the guest's consoles except the first; by default these consoles are connected to nothing.
+    consoles: Object that connects the guest's consoles, except the first, to this machine; by default they are
+        unconnected.
     on_warning: Called with each of the result's `kernel_warnings` at the end, even if the user ends the guest.
     Raises HostError if the machine does not meet a requirement; one message names all failed requirements.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.

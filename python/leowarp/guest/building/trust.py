@@ -69,7 +69,7 @@ class Commands:
 class Code:
     """Code that would run if a plan runs.
 
-    path: A program, a source file, or a directory: a kernel tree.
+    path: A program, a source file, or the directory of a kernel tree.
     named_in: The file that names the code; None if the user typed the name or passed it in a call.
     commands: Commands of a flow of kind program, with all their files; `path` is then the client's program. None for
         other code.
@@ -269,5 +269,5 @@ def demand_own(directory: Path) -> None:
             f"looking for what you trust: {directory} is not a directory that only you can write to",
             hint=f"take it away, or: chmod 700 {directory}",
         )
-    # Anyone who can replace a directory above this one can replace the record.
+    # Anyone who can replace a directory above `directory` can replace the record of decisions.
     ownership.demand_own(directory, "looking for what you trust", "let only yourself write there (chmod go-w)")

@@ -133,7 +133,7 @@ class Admission:
     tally: Counter of clients that reached a limit, which this object updates.
     say: Called with a line of text when a limit is reached for the first time.
     free: Function that returns the number of free descriptors; usually `free_descriptors`.
-    owed: Number of second sockets that accepted clients have yet to open.
+    owed: Number of accepted clients whose second socket, the one to the destination, is not yet open.
     """
 
     def __init__(

@@ -64,8 +64,6 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
     memory_bytes: Size of the guest's memory. The file is sparse, but a guest that touches more than the available space
         dies of a bus error.
     others: Further directories, which are tried last.
-    Returns directory:
-    Returns check:
     """
     tried = []
     named = os.environ.get("TMPDIR")

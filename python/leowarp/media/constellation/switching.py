@@ -59,7 +59,7 @@ class Switching:
         after_ns: Delays, as returned by the method `after_ns`.
         until_ns: Time of the next update, or the earlier time at which links that this update no longer uses are
             removed.
-        Raises ScenarioError if an entry is too late.
+        Raises ScenarioError if a node would get its entry at or after `until_ns`.
         """
         last_ns = max(after_ns, default=0)
         if last_ns and at_ns + last_ns >= until_ns:

@@ -47,7 +47,7 @@ class _Around:
         return self.data[truths(self.data["is_late"])]
 
     def numbered_from(self, zero: float) -> _Around:
-        """The same packets; number 0 is the packet with sequence number `zero`."""
+        """The packets with new numbers: number 0 is the packet with sequence number `zero`."""
         return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
 
     def frame(self) -> tuple[float, float, float, float]:

@@ -42,8 +42,8 @@ def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: s
         every = math.ceil(len(places) / 12)
         axes.set_xticks(range(0, len(places), every), [name[:24] for name in places[::every]])
         axes.set_xlim(-0.5, len(places) - 0.5)
-        # The axis begins at 0: if it began just below the smallest value, large values would seem many times larger
-        # than small ones.
+        # If values differ much, the axis begins at 0: if it began just below the smallest value, the ratio between
+        # large and small values would seem larger than it is.
         lowest, highest = min(value.low for value in values), max(value.high for value in values)
         if 0 <= lowest < 0.7 * highest:
             axes.set_ylim(bottom=0)

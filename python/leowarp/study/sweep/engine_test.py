@@ -330,7 +330,7 @@ def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parame
     assert "flow0_goodput_mean_bps in Mbit/s, by flows.0.congestion_control: medians over seeds" in words
     # The fake goodput is 1.5 ms / 7 = 214,286 bit/s. The seeds are 1 and 2.
     assert "1.5 ms 0.2143 (0.2143 to 0.2143); n = 2 0.2143 (0.2143 to 0.2143); n = 2" in words
-    assert "what an application at the receiver gets" in words
+    assert "the rate at which an application at the receiver gets data" in words
     assert "the guest of seed 3 panicked" in words
     with_fewer = quick(study_file(("count = 3", "count = 1"))).page.read_text()
     assert "8 runs are in results/ (in_study is false)" in with_fewer

@@ -20,20 +20,15 @@ if TYPE_CHECKING:
 class Maker:
     """Makes runs of a study in a worker process. It boots a guest for each run.
 
-    The study pickles a maker and sends it to each worker: through a pipe on this machine, or through Dask to other
-    machines. The worker must therefore be able to import the maker's class, and the maker must not contain objects that
-    only one process can use, such as open files. A maker must be hashable, because a worker stores for which makers it
-    has compared the checksums.
+    A maker is sent to a worker as a pickle: through a pipe on this machine, or through Dask to other machines. The
+    worker must therefore be able to import the maker's class, and the maker must not contain anything that exists in
+    only one process. A maker is hashable, because a worker remembers the makers whose checksums it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Make runs. Yield each run as soon as it has ended: (`leowarp. If the run has a
-        directory in `out`, the complete run is stored there.
+        """Make runs. Yield each run as soon as it is made (`leowarp.running.summaries.make`).
 
-        plans: Plans with the same kernel. The files that these plans name are in the same folders as the plans.
-        scratch: Directory for temporary files.
-        out: For each plan, the directory in which the run is stored; None if the run's directory is not stored.
-        Yields: The result of a failed run contains its error, which is not raised.
+        plans: Plans with the same kernel. The files that these plans name are beside the plans.
         """
         from leowarp.running import summaries
 
@@ -45,44 +40,14 @@ class Maker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """Checksums of the guest's kernel and of its agent. Kernel and agent are built if they are missing.
+        """Checksums of the guest's kernel and of its agent. Both are built if missing.
 
         kernel: `guest.kernel` of a plan: "default", or a file.
         on_message, on_progress: Functions that are called during a build, which takes minutes.
         """
-
-    def declared(
-        self,
-        plan: Plan,
-        on_message: Callable[[str], None] = lambda text: None,
-        on_progress: Callable[[BuildProgress], None] = silent,
-    ) -> Declared:
-        """Parameters of all modules of a plan's guest. Modules that are missing are compiled first.
-
-        Raises ScenarioError if a module does not compile.
-        """
-
-
-@dataclass(frozen=True)
-class GuestMaker:
-    """Boots a guest for each run (`leowarp.running.summaries`)."""
-
-    def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """See the interface `Maker`."""
-        from leowarp.running import summaries
-
-        return summaries.make(plans, scratch, out=out)
-
-    def image_sha256(
-        self,
-        kernel: str,
-        on_message: Callable[[str], None] = lambda text: None,
-        on_progress: Callable[[BuildProgress], None] = silent,
-    ) -> tuple[str, str]:
-        """See the interface `Maker`. Building a kernel takes minutes; `on_progress` receives the steps of the build."""
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
-        # The content is hashed, because two builds of one version may differ, and the run id must identify the executed
-        # code.
+        # The checksums cover the content, because two builds of one version may differ, and the run id must identify
+        # the executed code.
         return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
 
     def declared(
@@ -91,7 +56,7 @@ class GuestMaker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> Declared:
-        """Parameters of all modules method compiles a plan's guest. Modules that are missing are built or compiled.
+        """Parameters of all modules of a plan's guest. Modules that are missing are built or compiled.
 
         Raises ScenarioError if a module does not compile.
         """

@@ -127,8 +127,8 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     Returns: Runs in the order of their numbers: all combinations with the first seed, then all with the second seed,
         and so on. If the study is stopped early, all combinations therefore have results for the first seeds.
     Raises ScenarioError if a combination is not a valid plan, if two combinations have the same plan, or if no
-    combination is left. The error names the
-        file, the line, the key and the combination.
+        combination is left. The error names the
+    file, the line, the key and the combination.
     """
     _refuse_too_many(study)
     combinations: list[Combination] = []
