@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,38 +23,14 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     units: True to attach the units.
     Returns: Data frame with the same columns in the same order, and an index from 0.
     """
-    frame = pd.DataFrame({field.name: _values(table.column(field.name), field) for field in table.schema})
+    frame = pd.DataFrame({field.name: values_of(table.column(field.name), field) for field in table.schema})
     if units:
         frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}
     return frame
 
 
-def large_frame(
-    columns: Sequence[str], read: Callable[[str], pa.Table], order: np.ndarray | None = None
-) -> pd.DataFrame:
-    """The frame that `data_frame` returns without units, from a table that is read column by column.
-
-    At most one column is held twice. With millions of rows, Arrow's table, the columns made from it, and pandas' joined
-    blocks would together take three times the memory of the frame.
-
-    read: Gives one column, as a table.
-    order: Indexes of the rows in the order in which the frame has them, shape (rows,). None: the table's order.
-    Returns: The frame. Its columns may be read-only.
-    """
-
-    def values(name: str) -> Any:
-        table = read(name)
-        found = _values(table.column(name), table.schema.field(name))
-        return found if order is None else found.take(order)
-
-    frame = pd.DataFrame({name: values(name) for name in columns}, copy=False)
-    # Arrow else keeps the memory in which it decoded the columns.
-    pa.default_memory_pool().release_unused()
-    return frame
-
-
-def _values(column: pa.ChunkedArray, field: pa.Field) -> Any:
-    """The values of a column as a frame has them."""
+def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
+    """The values of a column as `data_frame` has them."""
     if field.nullable and pa.types.is_integer(field.type):
         # Arrow's own cast is not used, because it rejects values that float64 cannot hold exactly, and byte counters
         # can be that large.

@@ -37,7 +37,7 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
         the link (-1: none).
     """
     tables = source.tables
-    because = floats(tables.on_request("packets", "stored_because")["stored_because"])
+    because = floats(tables.packets["stored_because"])
     inside = because % 2 == IN_WINDOW  # false of nan
     if not inside.any():
         return None
@@ -54,14 +54,13 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     rows = np.flatnonzero(inside & (np.searchsorted(borders_ns, sent_ns, side="right") % 2 == 1))
     rows = rows[np.argsort(sent_ns[rows], kind="stable")]
     sent_ns = sent_ns[rows]
-    path_id = tables.on_request("packets", "path_id")["path_id"]
     # The search starts with the longest span. If even the shortest does not fit, the page has no packets; some of them
     # would be an arbitrary selection.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
         # The windows of all changes are equally long, so that changes can be compared by eye.
         kept, begins, ends = _within(tables.packets, rows, sent_ns, begins, ends)
-        table = _columns(source, kept.assign(path_id=path_id.iloc[kept.index]))
+        table = _columns(source, kept)
         # Only the times are measured, because the other columns consist of long sequences of equal values. The span is
         # found by trying, because the compression of times depends on the run.
         if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:

@@ -63,12 +63,9 @@ NEEDED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The columns of trace tables that metrics need. A table of an older run may lack other columns."""
 
-ON_REQUEST: dict[str, tuple[str, ...]] = {"packets": ("extent_pkts", "path_id", "stored_because")}
-"""Columns that no metric needs, and that `Tables.on_request` reads: of millions of packets they take a quarter of the
-memory."""
-
-MANY_ROWS = 1 << 20
-"""A table with more rows is read column by column, and the rows of one flow at a time are selected from it."""
+MANY_ROWS = 1 << 18
+"""A table with more rows is a `LargeTable`: it is read column by column, and the rows of one flow at a time are selected
+from it."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
 """Tables that are sorted by flow, with the rows of a flow in their order, if they have more than `MANY_ROWS` rows. The
@@ -143,19 +140,13 @@ class Tables:
             frame = getattr(self, table)
             if table not in self._rows:
                 flows = frame["flow"]
-                found = rows_by(flows.to_numpy() if flows.dtype.kind in "iu" else floats(flows))
-                self._rows[table] = {key: _as_slice(at) for key, at in found.items()}
+                self._rows[table] = places_by(flows.to_numpy() if flows.dtype.kind in "iu" else floats(flows))
             mine = self._rows[table].get(flow, slice(0, 0))
             if len(frame) > MANY_ROWS:
                 # The flows together would take the memory of the table once more.
                 selected.clear()
             selected[flow] = frame.iloc[mine]
         return selected[flow]
-
-    def on_request(self, table: str, *columns: str) -> pd.DataFrame:
-        """Columns of a table, of `ON_REQUEST` or others, that are not kept; rows are in the table's order."""
-        frame: pd.DataFrame = getattr(self, table)[list(columns)]
-        return frame
 
     @property
     def knows_drops(self) -> bool:
@@ -350,8 +341,16 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
     return dict(zip(values.tolist(), np.split(order, starts), strict=False))
 
 
+def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
+    """The result of `rows_by`, with a slice for rows that follow one another: a slice is selected without a copy."""
+    if keys.dtype.kind in "iu" and len(keys) and not (keys[1:] < keys[:-1]).any():
+        starts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
+        return {key: slice(*ends) for key, ends in zip(keys[starts[:-1]].tolist(), itertools.pairwise(starts))}
+    return {key: _as_slice(at) for key, at in rows_by(keys).items()}
+
+
 def _as_slice(at: np.ndarray) -> np.ndarray | slice:
-    """Ascending row indexes, as a slice if they follow one another. pandas selects a slice without copying its rows."""
+    """Ascending row indexes, as a slice if they follow one another. Rows of a slice are selected without a copy."""
     return slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
 
 
