@@ -52,7 +52,12 @@ def test_rows_of_a_flow_are_its_rows_in_their_order(run_dir, tables, all_are_lar
 def test_columns_of_a_large_table_are_read_when_they_are_asked_for(run_dir, all_are_large, monkeypatch):
     large, asked = read_tables(run_dir), []
     read = large._read
-    monkeypatch.setitem(vars(large), "_read", lambda name, columns: asked.append((name, columns)) or read(name, columns))
+
+    def asked_read(name, columns):
+        asked.append((name, columns))
+        return read(name, columns)
+
+    monkeypatch.setitem(vars(large), "_read", asked_read)
     assert len(large.packets["path_id"]) == len(large.packets)
     assert len(large.packets["path_id"])
     assert asked == [("packets", ["path_id"])]

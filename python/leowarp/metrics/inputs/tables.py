@@ -64,7 +64,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 """The columns of trace tables that metrics need. A table of an older run may lack other columns."""
 
 MANY_ROWS = 1 << 18
-"""A table with more rows is a `LargeTable`: it is read column by column, and the rows of one flow at a time are selected
+"""A table with more rows is a `LargeTable`, which is read column by column. The rows of one flow at a time are selected
 from it."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
@@ -345,7 +345,8 @@ def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
     """The result of `rows_by`, with a slice for rows that follow one another: a slice is selected without a copy."""
     if keys.dtype.kind in "iu" and len(keys) and not (keys[1:] < keys[:-1]).any():
         starts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
-        return {key: slice(*ends) for key, ends in zip(keys[starts[:-1]].tolist(), itertools.pairwise(starts))}
+        places = itertools.starmap(slice, itertools.pairwise(starts))
+        return dict(zip(keys[starts[:-1]].tolist(), places, strict=True))
     return {key: _as_slice(at) for key, at in rows_by(keys).items()}
 
 
