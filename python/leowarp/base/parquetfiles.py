@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 MOST_SMALL_BYTES = 128 << 20
 """Limit on the decoded size of tables that are read together, whatever their size on disk: equal values take almost no
-space there.
-
-A report takes 250 MiB, and three times the size of its tables: it takes 1.5 GiB for a run with 2,000 flows, whose
-tables take 0.5 GiB.
-"""
+space there."""
 
 MOST_TIMES_FILE = 256
 """Limit on the decoded bytes per byte on disk, for larger tables.
@@ -37,9 +33,10 @@ million). A recording of a dish in a timeline needs 39 times, 2,000 flows 26 tim
 times.
 """
 
-MOST_OF_MEMORY = 4
-"""Usable memory that each decoded byte of larger tables needs: a report holds the tables as Arrow and as data
-frames."""
+MOST_BYTES = 3 << 29
+"""Limit on the decoded size of all tables of a run together: 1.5 GiB if each value took the space that a data frame
+needs. Columns of large tables are read when they are needed, and take as few bytes as their values need. A report of
+2,000 flows over 60 s, whose tables have 1.4 GiB, therefore takes less than 1 GiB."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
 """The environment variable that raises the limit on the memory of tables."""
@@ -83,12 +80,12 @@ def read_table(
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
             # The known footer is used, and no data set: reading the footer again and making a data set both cost more
-            # than decoding a small table.
-            table = pq.ParquetFile(path, metadata=footer).read(columns)
+            # than decoding a small table. In a thread of Arrow's, a lack of memory would end the process.
+            table = pq.ParquetFile(path, metadata=footer).read(columns, use_threads=False)
             table = table if columns is None else table.select(columns)
         else:
             # Partitioning is off, because a folder's name would otherwise add a column.
-            table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
+            table = pq.read_table(path, columns=columns, filters=filters, partitioning=None, use_threads=False)
         # Arrow trusts a file until it is asked to check: damage would otherwise show only where values are used.
         table.validate(full=True)
     except _damages() as error:
@@ -177,7 +174,7 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
 def how_to_raise(limit_bytes: int) -> str:
     """The hint for a table that would take more memory than the limit, with the limit that it needs."""
     return (
-        "tables of an honest run take less, or this machine has too little memory. If you trust it: "
+        "a run of 2,000 flows over a minute takes less. If you trust it: "
         f"{TABLE_BYTES}={limit_bytes} in the environment raises the limit"
     )
 
@@ -187,14 +184,22 @@ def memory_limit_bytes(disk_bytes: int) -> int:
 
     Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
+    most_bytes = min(MOST_TIMES_FILE * disk_bytes, MOST_BYTES)
+    if most_bytes > MOST_SMALL_BYTES:
+        # This check is skipped for small tables, because it reads files of the kernel.
+        most_bytes = min(most_bytes, usable_memory_bytes())
+    return max(MOST_SMALL_BYTES, most_bytes, raised_limit_bytes())
+
+
+def raised_limit_bytes() -> int:
+    """Value of the environment variable `TABLE_BYTES`, 0 if it is not set.
+
+    Raises HostError if it is not an integer.
+    """
     raised = os.environ.get(TABLE_BYTES, "0")
     if not (raised.isascii() and raised.isdecimal() and len(raised) < 20):
         raise HostError(f"{TABLE_BYTES} is {raised!r:.40}, and not a number of bytes", hint=f"unset {TABLE_BYTES}")
-    most_bytes = MOST_TIMES_FILE * disk_bytes
-    if most_bytes > MOST_SMALL_BYTES:
-        # This check is skipped for small tables, because it reads files of the kernel.
-        most_bytes = min(most_bytes, usable_memory_bytes() // MOST_OF_MEMORY)
-    return max(MOST_SMALL_BYTES, most_bytes, int(raised))
+    return int(raised)
 
 
 @dataclass(frozen=True)

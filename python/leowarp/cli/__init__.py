@@ -49,6 +49,10 @@ def main() -> None:
         sys.exit(INTERRUPTED_EXIT_CODE)
 
 
+_READERS = ("show", "report", "compare", "view", "export")
+"""Verbs that only read run directories, which somebody else may have made."""
+
+
 @rarely_collected()
 def _run() -> None:
     """Run the verb, and flush all of its output."""
@@ -60,11 +64,23 @@ def _run() -> None:
     from leowarp.cli.app import program
 
     try:
-        # The name is fixed, so that messages are the same for `python -m leowarp` and for the script.
-        program(sys.argv[1:])(prog_name="leowarp")
+        with _limited(sys.argv[1:]):
+            # The name is fixed, so that messages are the same for `python -m leowarp` and for the script.
+            program(sys.argv[1:])(prog_name="leowarp")
     finally:
         # Otherwise Python would write the rest at exit, where a full disk causes a traceback and status 120.
         sys.stdout.flush()
+
+
+def _limited(words: list[str]) -> contextlib.AbstractContextManager[None]:
+    """The limit on memory for a verb that only reads run directories, unless the user raised it."""
+    from leowarp.base import parquetfiles
+    from leowarp.base.machine.bound import bounded_memory
+
+    only_reads = words[:1] in ([verb] for verb in _READERS) or (words[:1] == ["verify"] and "--files" in words)
+    if not only_reads or parquetfiles.raised_limit_bytes() > parquetfiles.MOST_BYTES:
+        return contextlib.nullcontext()
+    return bounded_memory(parquetfiles.how_to_raise(2 * parquetfiles.MOST_BYTES))
 
 
 def _tell(error: LeowarpError) -> None:

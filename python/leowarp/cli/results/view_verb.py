@@ -33,6 +33,7 @@ def view(
     from leowarp import trace
     from leowarp import view as rooms
     from leowarp.base.layout import REPORT
+    from leowarp.base.machine.bound import lift
     from leowarp.cli.output import print_json
 
     opened = [leowarp.open(run) for run in runs]
@@ -49,4 +50,5 @@ def view(
         say(page)
     if open_:
         # The browser is started last, so that the page and the line with its path are not lost if it cannot start.
+        lift()
         webbrowser.open(page.resolve().as_uri())
